@@ -1,0 +1,65 @@
+# Third-party libraries, each behind a target wq::dep_*. Also installed next to wq-config.cmake and run there for
+# consumers of the static library, so that both sides look for the same things in the same way.
+#
+# Distributions are asked through pkg-config, other package managers through CMake configs. Debian's
+# librocksdb.a is not position independent and can not go into libwq.so: the shared RocksDB is used.
+
+if(NOT DEFINED WQ_WITH_URING)
+  set(WQ_WITH_URING ON)
+endif()
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+
+# wq_find_dep(<name> <pkg-config module> <cmake package> <its targets, best first>...)
+function(wq_find_dep name module package)
+  if(TARGET wq::dep_${name})
+    return()
+  endif()
+  set(found "")
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(WQ_${name} QUIET IMPORTED_TARGET "${module}")
+    if(WQ_${name}_FOUND)
+      set(found PkgConfig::WQ_${name})
+    endif()
+  endif()
+  if(NOT found)
+    find_package(${package} QUIET CONFIG GLOBAL)
+    foreach(candidate IN LISTS ARGN)
+      if(TARGET ${candidate} AND NOT found)
+        set(found ${candidate})
+      endif()
+    endforeach()
+  endif()
+  if(NOT found)
+    message(FATAL_ERROR "${package} was not found (pkg-config '${module}' or a CMake package). "
+      "On Debian and Ubuntu run scripts/setup.sh; elsewhere install the packages that vcpkg.json lists.")
+  endif()
+  add_library(wq::dep_${name} INTERFACE IMPORTED GLOBAL)
+  get_target_property(global ${found} IMPORTED_GLOBAL)
+  if(NOT global)
+    set_target_properties(${found} PROPERTIES IMPORTED_GLOBAL TRUE)
+  endif()
+  target_link_libraries(wq::dep_${name} INTERFACE ${found})
+endfunction()
+
+wq_find_dep(rocksdb "rocksdb>=7.8" RocksDB RocksDB::rocksdb-shared RocksDB::rocksdb)
+wq_find_dep(xxhash "libxxhash>=0.8" xxHash xxHash::xxhash)
+set(WQ_LINK_DEPS wq::dep_rocksdb wq::dep_xxhash Threads::Threads)
+if(WQ_WITH_URING)
+  wq_find_dep(uring "liburing>=2.1" liburing liburing::liburing)
+  list(APPEND WQ_LINK_DEPS wq::dep_uring)
+endif()
+
+# Needed only to build wq itself: the FlatBuffers headers and their compiler.
+if(NOT WQ_DEPS_FOR_CONSUMER)
+  wq_find_dep(flatbuffers "flatbuffers>=2.0" flatbuffers flatbuffers::flatbuffers)
+  find_program(WQ_FLATC flatc)
+  if(NOT WQ_FLATC)
+    message(FATAL_ERROR "flatc was not found: install flatbuffers-compiler (scripts/setup.sh does it)")
+  endif()
+  if(TARGET PkgConfig::WQ_flatbuffers)
+    # Generated code needs the headers alone; the module would add -lflatbuffers.
+    set_target_properties(PkgConfig::WQ_flatbuffers PROPERTIES INTERFACE_LINK_LIBRARIES "")
+  endif()
+  set(WQ_HEADER_DEPS wq::dep_flatbuffers)
+endif()

@@ -1,0 +1,41 @@
+# Install rules, in components: runtime (libwq.so.X), dev (header, archive, .pc, CMake package), tools (wq).
+include(CMakePackageConfigHelpers)
+
+set(wq_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/wq")
+set(wq_libraries "")
+foreach(wq_library IN ITEMS wq_shared wq_static)
+  if(TARGET ${wq_library})
+    list(APPEND wq_libraries ${wq_library})
+  endif()
+endforeach()
+if(NOT wq_libraries)
+  return()
+endif()
+
+install(TARGETS ${wq_libraries} EXPORT wq-targets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
+install(FILES "${PROJECT_SOURCE_DIR}/include/wq.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+install(EXPORT wq-targets NAMESPACE wq:: DESTINATION "${wq_package_dir}" COMPONENT dev)
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wq-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/wq-config.cmake" INSTALL_DESTINATION "${wq_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/wq-config-version.cmake"
+  VERSION ${WQ_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/wq-config.cmake" "${PROJECT_BINARY_DIR}/wq-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/WqDeps.cmake" DESTINATION "${wq_package_dir}" COMPONENT dev)
+
+# The .pc file finds its prefix from where it lies, so an installed tree can be moved.
+cmake_path(SET wq_pc_dir NORMALIZE "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+cmake_path(RELATIVE_PATH wq_pc_dir BASE_DIRECTORY "/" OUTPUT_VARIABLE wq_pc_relative)
+string(REGEX REPLACE "[^/]+" ".." WQ_PC_PREFIX "${wq_pc_relative}")
+set(WQ_PC_REQUIRES "rocksdb, libxxhash")
+if(WQ_WITH_URING)
+  string(APPEND WQ_PC_REQUIRES ", liburing")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/wq.pc.in" "${PROJECT_BINARY_DIR}/wq.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/wq.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+if(TARGET wq_cli)
+  install(TARGETS wq_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
