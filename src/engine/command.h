@@ -1,0 +1,99 @@
+// Command: one logical change of the store, with every choice already made (ids, generations, times),
+// so that applying it needs no clock, no randomness and no I/O. One command is one log record.
+// One struct serves all types: the engine keeps one and reuses its vectors, so that the hot path
+// does not allocate. Only the members named beside a type have a meaning for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/types.h"
+
+namespace wq {
+
+enum class CommandType : uint16_t {
+  open = 1,             // now_ms, unclean
+  close = 2,            // now_ms
+  queue_declare = 3,    // now_ms, queue, name, config
+  queue_configure = 4,  // now_ms, queue, config (the whole new one)
+  queue_clear = 5,      // now_ms, queue, states
+  queue_delete = 6,     // now_ms, queue
+  enqueue = 7,          // now_ms, queue, jobs
+  lease = 8,            // now_ms, first_generation, groups, ids (concatenated in group order)
+  confirm = 9,          // now_ms, queue, deadline_ms (0 = none), settles[0].{id,generation}
+  extend = 10,          // now_ms, queue, deadline_ms, settles[i].{id,generation}
+  settle = 11,          // now_ms, queue, settles
+  expire = 12,          // now_ms, ids: leases past their deadline
+  promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
+  cancel = 14,          // now_ms, queue, ids
+  dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
+  dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
+};
+
+struct NewJob {
+  JobId id = 0;
+  int64_t due_ms = 0;         // 0 = ready at once
+  uint32_t max_attempts = 0;  // 0 = the queue's
+  uint8_t priority = default_priority;
+  Bytes envelope;             // encoded Envelope; see record.h
+};
+
+struct LeaseGroup {
+  QueueId queue = 0;
+  uint32_t count = 0;      // how many of `ids` belong to this group
+  int64_t deadline_ms = 0;
+};
+
+enum class SettleKind : uint8_t { ack = 1, nack = 2, fail = 3, release = 4 };
+
+enum SettleFlags : uint8_t {
+  settle_front = 1,         // nack, release: to the head instead of the tail
+  settle_no_exception = 2,  // nack: does not count as an exception
+  settle_priority = 4,      // nack: `priority` replaces the job's
+};
+
+struct SettleItem {
+  JobId id = 0;
+  Generation generation = 0;
+  SettleKind kind = SettleKind::ack;
+  uint8_t flags = 0;
+  uint8_t priority = 0;
+  int64_t delay_ms = 0;      // nack, release; -1 = by the retry policy (nack only)
+  std::string_view error;    // nack, fail; already cut to error_bytes_max
+};
+
+struct Command {
+  CommandType type = CommandType::open;
+  bool unclean = false;
+  QueueId queue = 0;
+  uint32_t states = 0;
+  int64_t now_ms = 0;
+  int64_t deadline_ms = 0;
+  Generation first_generation = 0;
+  std::string_view name;
+  QueueConfig config;
+  std::vector<NewJob> jobs;
+  std::vector<LeaseGroup> groups;
+  std::vector<JobId> ids;
+  std::vector<SettleItem> settles;
+
+  // Empties the vectors but keeps their memory.
+  void reset(CommandType new_type, int64_t new_now_ms) {
+    type = new_type;
+    now_ms = new_now_ms;
+    unclean = false;
+    queue = 0;
+    states = 0;
+    deadline_ms = 0;
+    first_generation = 0;
+    name = {};
+    jobs.clear();
+    groups.clear();
+    ids.clear();
+    settles.clear();
+  }
+};
+
+}  // namespace wq

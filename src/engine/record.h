@@ -1,0 +1,131 @@
+// Encoding and decoding of everything that wq stores as FlatBuffers (schema/*.fbs): commands in the
+// log, job envelopes, job rows and queue rows in the store. Every decoder verifies the buffer, bounds
+// every length, checks every enum and answers CORRUPT, whatever bytes it is given; it never trusts and
+// never crashes. Decoded views point into the given bytes. This is the only place that includes
+// FlatBuffers. Thread rule: an Encoder belongs to one thread at a time; the decoders are free functions.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/command.h"
+#include "engine/types.h"
+
+namespace wq {
+
+struct Header {
+  Bytes name;   // any bytes
+  Bytes value;  // any bytes
+};
+
+// The part of a job that never changes, written once: payload, headers, own retry policy.
+struct Envelope {
+  Bytes payload;
+  std::vector<Header> headers;
+  Backoff backoff;             // kind none = the queue's
+  int64_t enqueued_ms = 0;
+};
+
+// The part of a job that changes; 1:1 with the fields of the resident Job.
+struct JobRow {
+  QueueId queue = 0;
+  JobState state = JobState::gone;
+  uint8_t priority = default_priority;
+  DeadReason reason = DeadReason::none;
+  uint32_t epoch = 0;         // of the queue's state when the job entered it; see Queue::epochs
+  uint32_t attempts = 0;
+  uint32_t exceptions = 0;
+  uint32_t failures = 0;      // step of the retry policy
+  uint32_t max_attempts = 0;  // 0 = the queue's
+  uint32_t replays = 0;
+  uint64_t position = 0;      // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
+  Generation generation = 0;  // of the latest lease; 0 = never leased
+  int64_t since_ms = 0;       // when it entered the state
+  int64_t leased_ms = 0;      // start of the latest lease
+  int64_t deadline_ms = 0;    // leased, running: 0 = none
+  std::string_view last_error;
+};
+
+struct LaneRow {
+  uint8_t priority = 0;
+  uint64_t head_hint = 0;  // no ready row of this lane has a smaller seq
+  uint64_t count = 0;      // ready rows of this lane
+};
+
+struct QueueRow {
+  QueueId id = 0;
+  std::string name;
+  QueueConfig config;
+  QueueTotals totals;
+  uint64_t counts[job_state_count] = {};
+  uint32_t epochs[job_state_count] = {};
+  uint64_t next_tail_seq = 0;
+  uint64_t next_front_seq = 0;
+  uint64_t next_dead_seq = 0;
+  int64_t created_ms = 0;
+  std::vector<LaneRow> lanes;
+};
+
+// Rows of a cleared or deleted queue that still wait to be removed from the store.
+struct TrashRow {
+  QueueId queue = 0;
+  JobState state = JobState::gone;  // which family: ready, delayed, dead
+  uint32_t epoch_below = 0;         // delayed: rows of smaller epochs are trash
+  uint8_t priority = 0;             // ready
+  uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
+  uint64_t seq_high = 0;
+  Lsn lsn = 0;                      // the command that made it trash
+};
+
+struct MetaRow {
+  Lsn applied_lsn = 0;
+  JobId next_job_id = 1;
+  Generation next_generation = 1;
+  QueueId next_queue_id = 1;
+  uint64_t uuid_low = 0;   // must equal the FORMAT file's
+  uint64_t uuid_high = 0;
+  std::vector<TrashRow> trash;
+};
+
+class Encoder {
+ public:
+  Encoder();
+  ~Encoder();
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  // Each result is valid until the next call on this encoder.
+  Bytes command(const Command& command);
+  Bytes envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
+                 int64_t enqueued_ms);
+  Bytes job_row(const JobRow& row, Bytes envelope);  // envelope empty = a state row
+  Bytes queue_row(const QueueRow& row);
+  Bytes meta_row(const MetaRow& row);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// `command` is overwritten; its views point into `bytes`, which must outlive it.
+Status decode_command(Bytes bytes, Command& command);
+Result<Envelope> decode_envelope(Bytes bytes);
+// Only the payload: the hot half of decode_envelope for bytes that this process encoded itself or
+// that decode_envelope accepted before.
+Bytes trusted_payload(Bytes envelope);
+struct DecodedJobRow {
+  JobRow row;
+  Bytes envelope;  // empty in a state row
+};
+Result<DecodedJobRow> decode_job_row(Bytes bytes);
+Result<QueueRow> decode_queue_row(Bytes bytes);
+Result<MetaRow> decode_meta_row(Bytes bytes);
+
+// One line of JSON for people (wq log dump): type, ids, times, sizes; payloads only by length.
+std::string command_to_json(const Command& command);
+
+}  // namespace wq

@@ -1,0 +1,94 @@
+// Store: the cold side. Ordered families of rows, changed only by atomic durable checkpoints. Two
+// implementations with the same tests: store_rocks (RocksDB column families) and store_mem (ordered
+// maps, for the simulator and the model). Thread rule: reads from any thread at any time, one
+// checkpoint or reclaim at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/status.h"
+
+namespace wq {
+
+// Names and order are part of the format. The last five have their place here and no rows yet.
+enum class Family : uint8_t {
+  meta, job, ready, lease, delay, dlq, unique, batch, cron, kv, history
+};
+constexpr size_t family_count = 11;
+const char* family_name(Family family);
+
+// One consistent ascending or descending walk over [lower, upper) of a family. Keep it short-lived.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  virtual bool valid() const = 0;
+  virtual std::string_view key() const = 0;    // until the next move
+  virtual std::string_view value() const = 0;  // until the next move
+  virtual void next() = 0;
+  virtual void seek(std::string_view target) = 0;  // ascending walks: first key >= target, inside the bounds
+  virtual Status status() const = 0;  // check when valid() turns false: a read error also ends the walk
+};
+
+// The changes of one checkpoint. Within a family, put and erase come in strictly ascending key order;
+// erase_range in any order, and it must not cover a key that the same checkpoint puts.
+// Nothing is visible, and nothing survives a crash, before commit() returned ok.
+class Checkpoint {
+ public:
+  virtual ~Checkpoint() = default;  // without commit: leaves no trace
+  virtual Status put(Family family, std::string_view key, std::string_view value) = 0;
+  virtual Status erase(Family family, std::string_view key) = 0;
+  virtual Status erase_range(Family family, std::string_view begin, std::string_view end) = 0;
+  virtual Status commit() = 0;
+};
+
+struct StoreStats {
+  uint64_t files = 0;
+  uint64_t file_bytes = 0;
+  uint64_t checkpoints_ingested = 0;  // large, by SST ingestion
+  uint64_t checkpoints_written = 0;   // small, by a synced WriteBatch
+  uint64_t memory_bytes = 0;          // block cache, table readers and memtables
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
+  virtual std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
+                                       bool descending = false) const = 0;
+
+  // `expected_rows` chooses the road: SST ingestion for large ones, one synced WriteBatch for small.
+  virtual Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) = 0;
+
+  // Removes rows that nothing refers to any more, and gives their disk space back where whole files
+  // are covered. Not ordered with checkpoints; doing it twice is harmless.
+  virtual Status reclaim(Family family, std::string_view begin, std::string_view end) = 0;
+
+  // The first background failure, for ever after; ok before.
+  virtual Status failure() const = 0;
+  virtual StoreStats stats() const = 0;
+  virtual Status close() = 0;
+};
+
+struct StoreOptions {
+  std::string directory;              // "<store>/db"
+  std::string temp_directory;         // "<store>/tmp": SST files under construction; emptied at open
+  uint64_t cache_bytes = 16ull << 20; // all blocks, indexes and filters together
+  bool create = true;
+  bool read_only = false;             // no write of any kind, also no LOG or LOCK file
+};
+
+Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);
+
+// The content of a memory store, kept by its owner so that it survives a simulated crash: reopening
+// the same content gives what the last commit left.
+struct MemStoreContent;
+std::shared_ptr<MemStoreContent> make_mem_store_content();
+Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content);
+
+}  // namespace wq

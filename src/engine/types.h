@@ -1,0 +1,90 @@
+// The words of the engine (SPEC section 1) as types. Numeric values are stored and never change.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/codec.h"
+#include "io/log.h"
+
+namespace wq {
+
+using JobId = uint64_t;       // 1 and up, never reused in a store
+using Generation = uint64_t;  // 1 and up, store-wide, monotonic, never reused
+using QueueId = uint32_t;     // 1 and up, never reused in a store; the name may be
+
+enum class JobState : uint8_t {
+  gone = 0,  // ended or removed; only seen between the end and the next checkpoint
+  ready = 1,
+  delayed = 2,
+  leased = 3,
+  running = 4,
+  dead = 5,
+};
+constexpr size_t job_state_count = 6;
+
+// Bits of a set of states, as used by clear.
+constexpr uint32_t state_bit(JobState state) { return 1u << static_cast<uint32_t>(state); }
+constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(JobState::delayed) |
+                                      state_bit(JobState::leased) | state_bit(JobState::running) |
+                                      state_bit(JobState::dead);
+
+enum class DeadReason : uint8_t { none = 0, failed = 1, lease_expired = 2 };
+
+enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
+
+enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 3 };
+
+// When a failed attempt may run again. `none` as a job's own policy means "the queue's".
+struct Backoff {
+  BackoffKind kind = BackoffKind::none;
+  int64_t base_ms = 0;             // fixed: the delay; exponential: the first delay, doubled each time
+  int64_t max_ms = 0;              // exponential: the cap, >= base_ms
+  std::vector<int64_t> list_ms;    // list: one delay per failure, the last one repeats; 1..32 entries
+
+  bool operator==(const Backoff&) const = default;
+};
+
+// Delay after the `failures`-th failure (1, 2, ...). Never overflows.
+int64_t backoff_delay_ms(const Backoff& policy, uint32_t failures);
+
+struct QueueConfig {
+  uint32_t max_running = 0;  // leased + running; 0 = unlimited
+  uint32_t max_retries = 3;  // attempts = 1 + this
+  int64_t lease_ms = 60'000;
+  Durability durability = Durability::power;  // of enqueue and settle
+  QueueStatus status = QueueStatus::active;
+  Backoff backoff;
+  uint64_t version = 1;  // raised by each configure
+
+  bool operator==(const QueueConfig&) const = default;
+};
+
+// Lifetime totals of a queue; they survive reopen.
+struct QueueTotals {
+  uint64_t enqueued = 0;
+  uint64_t leased = 0;
+  uint64_t acked = 0;
+  uint64_t nacked = 0;
+  uint64_t failed = 0;
+  uint64_t released = 0;
+  uint64_t expired = 0;   // leases reclaimed past their deadline
+  uint64_t dead = 0;      // jobs that became dead letters
+  uint64_t replayed = 0;
+  uint64_t cancelled = 0;
+  uint64_t cleared = 0;   // removed by clear, dead-letter remove and purge
+
+  bool operator==(const QueueTotals&) const = default;
+};
+
+constexpr uint8_t default_priority = 100;
+constexpr size_t queue_name_bytes_max = 255;
+constexpr size_t headers_bytes_max = 64 * 1024;
+constexpr size_t error_bytes_max = 4 * 1024;
+constexpr size_t backoff_list_max = 32;
+constexpr uint64_t payload_bytes_default_max = 16ull << 20;
+constexpr uint64_t payload_bytes_absolute_max = 256ull << 20;
+constexpr int64_t delay_ms_max = 100ll * 366 * 24 * 3600 * 1000;  // 100 years
+
+}  // namespace wq
