@@ -1,0 +1,62 @@
+# Front door of the build. Each target installs what is missing (Debian, Ubuntu), configures, builds and goes.
+#   make run [FILE=jobs.jsonl]   the demo, or your own file of jobs
+#   make test                    everything that a change must pass; last line: "N passed, N failed"
+#   make build install           PRESET=release  PREFIX=/usr/local  DESTDIR=
+#   make bench bench-check fuzz  measure; measure and compare with the bounds; fuzz FUZZ_SECONDS per target
+#   make format lint             rewrite with clang-format; check format, repo rules and clang-tidy
+
+PRESET ?= release
+PREFIX ?= /usr/local
+FILE ?=
+FUZZ_SECONDS ?= 60
+JOBS ?= 2
+
+.PHONY: run build test bench bench-check fuzz format lint install clean help
+.DEFAULT_GOAL := build
+
+run:
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS) wq_cli
+	@scripts/demo.sh build/$(PRESET)/bin/wq "$(FILE)"
+
+build:
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS)
+
+test:
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+bench:
+	@scripts/setup.sh bench
+	@scripts/build.sh bench $(JOBS)
+	@bench/run.sh build/bench
+
+bench-check:
+	@scripts/setup.sh bench
+	@scripts/build.sh bench $(JOBS)
+	@bench/run.sh build/bench --check
+
+fuzz:
+	@scripts/setup.sh fuzz
+	@scripts/build.sh fuzz $(JOBS)
+	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+format:
+	@scripts/setup.sh lint
+	@git ls-files '*.cc' '*.h' '*.c' | xargs clang-format -i
+
+lint:
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+install:
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS) wq_shared wq_static wq_cli
+	@cmake --install build/$(PRESET) --prefix "$(PREFIX)"
+
+clean:
+	@rm -rf build
+
+help:
+	@sed -n '2,/^$$/s/^# *//p' Makefile
