@@ -1,0 +1,1237 @@
+/* wq.h: the C interface of wq, a disk-backed queue engine that runs inside your process. There is
+   no server. A directory is a store, a store holds queues, a queue holds jobs. This header is the
+   whole interface and its manual. C99 and later, C++11 and later; 64-bit Linux.
+
+   1. A COMPLETE PROGRAM (cc example.c -lwq && ./a.out /tmp/store)
+
+   ---8<--- example.c
+#include <stdio.h>
+#include <wq.h>
+
+int main(int argc, char **argv) {
+  wq_error err = WQ_ERROR_INIT;
+  wq_store *store = NULL;
+  wq_queue *mail = NULL;
+  wq_batch *batch = NULL;
+  wq_job_spec spec = WQ_JOB_SPEC_INIT;
+  wq_lease_options take = WQ_LEASE_OPTIONS_INIT;
+  wq_job job = WQ_JOB_INIT;
+  size_t i;
+
+  if (argc != 2 || wq_store_open(argv[1], NULL, &store, &err) != WQ_OK) goto done;
+  if (wq_queue_open(store, "mail", 4, NULL, 0, &mail, &err) != WQ_OK) goto done;
+  spec.payload.data = "hello";
+  spec.payload.len = 5;
+  if (wq_enqueue(mail, &spec, NULL, NULL, &err) != WQ_OK) goto done;  // OK: it is on the device
+  take.max_jobs = 10;
+  take.wait_ms = 1000;
+  if (wq_lease(store, &mail, 1, &take, NULL, NULL, &batch, &err) != WQ_OK) goto done;
+  for (i = 0; i < wq_batch_count(batch); i++) {
+    if (wq_batch_job(batch, i, &job) != WQ_OK) goto done;
+    printf("%.*s\n", (int)job.payload.len, (const char *)job.payload.data);
+    if (wq_ack(mail, job.id, job.generation, NULL, &err) != WQ_OK) goto done;
+  }
+done:
+  if (err.code != WQ_OK) fprintf(stderr, "%s: %s\n", wq_error_name(err.code), err.message);
+  wq_batch_free(&batch);
+  wq_queue_close(&mail);
+  wq_store_close(&store);
+  return argc == 2 && err.code == WQ_OK ? 0 : 1;
+}
+   ---8<--- end
+
+   2. TEN CONVENTIONS
+
+    1. Results. A call that can fail returns int32_t: WQ_OK (0); below zero an error (WQ_E_...), and
+       then nothing changed unless wq_error_maybe_committed(code) says otherwise; above zero an
+       expected other outcome (WQ_EMPTY, WQ_STALE, ...), which is no error. Values never change.
+    2. Errors. The last parameter `err` may be NULL. Else it must be initialised (WQ_ERROR_INIT),
+       and each call overwrites it: `code` is what the call returned, `message` one line for a
+       person (empty for WQ_OK). Programs decide by the code, never by the text.
+    3. Structs. Each public struct except wq_bytes, wq_header and wq_token starts with
+       `struct_size`. Initialise with WQ_X_INIT, or with wq_x_init(p, sizeof *p) from another
+       language. All zero after struct_size means "all defaults". Fields are only ever appended: a
+       shorter struct is read as if the missing fields were zero; a longer one is accepted while its
+       unknown tail is zero, else WQ_E_UNSUPPORTED; one shorter than in its first release is
+       WQ_E_INVALID. `reserved_n` must be zero. Unknown bits in a `flags` or `fields` mask are
+       WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes and
+       zeroes an unknown tail. Arrays of structs pass the size of one element; in an output array
+       the library sets struct_size itself.
+    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel are opaque. Each has one
+       closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
+       nothing when the pointer is NULL already. Handles may be closed in any order: what a child
+       needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
+       Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
+    5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
+       byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
+    6. Bytes out. Views into a wq_batch or wq_list, valid until that is freed. You never free()
+       them.
+    7. Time. Durations are int64_t milliseconds: 0 does not wait, -1 waits for ever. Points in time
+       are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
+    8. Durability. A change is described by one log record with a log sequence number (LSN). The
+       call returns when that record has reached the level asked for:
+         WQ_POWER    the device has it: survives power loss. Default of everything but lease.
+         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of lease.
+         WQ_MEMORY   applied; written within wq_store_options.memory_window_ms.
+       A `wq_call` argument chooses the level for one call; NULL takes the default. Records become
+       durable in LSN order, so one durable LSN covers all before it.
+    9. Threads. Each function says `Thread:` any (from any number of threads at once) or one at a
+       time (callers must not overlap on the same object). `Blocks:` says what it may wait for;
+       every call may also wait shortly for a lock.
+   10. Stability. `Since:` is the first version with the function; `Stability: stable` means that it
+       will not change or vanish within a major version.
+
+   3. LIMITS (outside: WQ_E_INVALID or WQ_E_TOO_LARGE naming the field, before anything changes)
+
+     queue name           1..255 bytes, UTF-8, no control characters (below 0x20, 0x7f)
+     payload              0..16 MiB; wq_store_options.payload_bytes_max raises that to 256 MiB
+     headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
+     error text           any length; kept up to 4 KiB, cut at a character edge
+     priority             0..255; 0 goes first, 100 is the default
+     delay, run-at        0..100 years from now
+     lease_ms             1 ms .. 100 years; queue default 60,000
+     max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
+     backoff list         1..32 entries of 0..100 years
+     jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
+     queues in one lease  1..256
+     store path           1..4,095 bytes
+
+   4. CAVEATS
+
+   Delivery is at least once. A job runs again when its lease expires before it is settled, when the
+   process or machine dies in between, or when a settle at a weaker level than WQ_POWER is lost with
+   the machine. Make handlers idempotent. What wq guarantees is that one generation at most can
+   settle: a late worker gets WQ_STALE and changes nothing.
+   Threads: store, queue, completion queue and cancel handles may be shared by all threads. A
+   wq_batch, a wq_list and a wq_call belong to one thread at a time.
+   Closing: wq_store_close wakes callers blocked in the store (they get WQ_E_CLOSED) and waits until
+   they have left. Do not close from inside a callback.
+   Fork: a child process must not use handles opened before the fork; each call answers WQ_E_FORKED,
+   closing only forgets the handle. The child may open stores of its own.
+   Double open: one handle per directory, in one process of one machine. A second open answers
+   WQ_E_LOCKED with the owner's process id in the message, and writes nothing.
+   Network file systems (NFS, SMB, FUSE over a network) do not give the locking and flush guarantees
+   that wq needs. Do not put a store there.
+   Disks that acknowledge a flush they did not do can lose what WQ_POWER promised.
+   Batches copy their jobs: holding one for long costs memory only. Leases do not wait for it: a job
+   whose lease expires while you hold its batch is handed to somebody else.
+   Signals: no function may be called in a signal handler, except wq_cancel_fire.
+
+   5. GLOSSARY
+
+   store       a directory with everything in it; opened by one process at a time
+   queue       a named line of jobs with its own configuration
+   job         payload bytes and options; has a 64-bit id that is never reused in a store
+   lease       the right to work on a job until a deadline
+   generation  64-bit number of a lease; grows over the life of the store, never reused. (id,
+               generation) is the token that confirm, extend and every settle carry
+   attempt     one lease of a job that was not released
+   settle      end a lease: ack (done), nack (try again), fail (dead), release (give back uncounted)
+   confirm     leased -> running: it was delivered, and the work goes on with no lease deadline
+   ready, delayed, leased, running, dead   the states of a job
+   promote     delayed -> ready when its time has come
+   reclaim     take a lease back after its deadline: retry or dead
+   dead letter a job that failed for good; kept until replayed, removed or purged
+   replay      dead -> ready with attempts 0
+   LSN         log sequence number: 1, 2, 3, ... one per change of the store
+   checkpoint  the background move of settled state out of the log */
+#ifndef WQ_H_
+#define WQ_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WQ_VERSION_MAJOR 0
+#define WQ_VERSION_MINOR 1
+#define WQ_VERSION_PATCH 0
+/* What wq_store_open compares: the major and minor version of this header. */
+#define WQ_ABI_VERSION ((uint32_t)WQ_VERSION_MAJOR << 16 | (uint32_t)WQ_VERSION_MINOR)
+
+#if defined(__GNUC__)
+#define WQ_API __attribute__((visibility("default")))
+#else
+#define WQ_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ======================================================================================== codes */
+
+/* Outcomes: the call did what it says, and this is how it went. */
+#define WQ_OK 0
+#define WQ_EMPTY 1     /* nothing there, also after the wait */
+#define WQ_TIMEOUT 2   /* the time ran out before the wait was over; the wait can be repeated */
+#define WQ_STALE 3     /* the lease or entry is held by this generation no more; nothing changed */
+#define WQ_DUPLICATE 4 /* the unique key is held by another job */
+#define WQ_DISABLED 5  /* the queue is disabled */
+#define WQ_PAUSED 6    /* the queue is paused */
+#define WQ_CANCELLED 7 /* the wait was cancelled; nothing happened */
+#define WQ_CONFLICT 8  /* the object changed since it was read, or is in another state */
+
+/* Usage: the call itself is wrong. Repeating it is pointless. */
+#define WQ_E_INVALID (-1)     /* an argument or field is invalid; the message names it */
+#define WQ_E_TOO_LARGE (-2)   /* over a size limit; the message names it */
+#define WQ_E_UNSUPPORTED (-3) /* not known to this library or platform */
+#define WQ_E_VERSION (-4)     /* header and library, or store and library, do not match */
+
+/* State: the thing named is not there, or not in the right state. */
+#define WQ_E_NOT_FOUND (-20)
+#define WQ_E_CLOSED (-21)    /* the handle or its store is closed or shutting down */
+#define WQ_E_FORKED (-22)    /* the handle was opened before a fork, in another process */
+#define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
+#define WQ_E_READ_ONLY (-24) /* the store is open for reading only */
+
+/* Limits: may go away by itself or by an operator's hand. */
+#define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
+#define WQ_E_FULL (-41)     /* the queue or store is at its limit */
+#define WQ_E_NO_MEMORY (-42)
+
+/* Storage. */
+#define WQ_E_IO (-60)       /* the operating system reported an I/O error; see os_errno */
+#define WQ_E_CORRUPT (-61)  /* stored data is damaged; message and offset say where */
+#define WQ_E_POISONED (-62) /* an earlier storage failure stopped this store; close and reopen */
+
+#define WQ_E_INTERNAL (-80) /* an internal check failed: a bug in wq; the store is stopped */
+
+/* =============================================================================== values of fields
+ * */
+
+/* Durability levels (convention 8). 0 takes the default. */
+#define WQ_MEMORY 1u
+#define WQ_PROCESS 2u
+#define WQ_POWER 3u
+
+/* Job states, and the bit of a state in the masks of wq_queue_clear. */
+#define WQ_STATE_READY 1u
+#define WQ_STATE_DELAYED 2u
+#define WQ_STATE_LEASED 3u
+#define WQ_STATE_RUNNING 4u
+#define WQ_STATE_DEAD 5u
+#define WQ_STATE_BIT(state) (1u << (state))
+
+/* Queue status. */
+#define WQ_STATUS_ACTIVE 0u
+#define WQ_STATUS_PAUSED 1u   /* no lease; enqueue goes on */
+#define WQ_STATUS_DISABLED 2u /* no lease and no enqueue; delayed jobs stay */
+
+/* Why a job is dead. */
+#define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
+#define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
+
+/* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
+ * */
+#define WQ_BACKOFF_FIXED 1u       /* backoff_base_ms */
+#define WQ_BACKOFF_EXPONENTIAL 2u /* backoff_base_ms * 2^(n - 1), at most backoff_max_ms */
+#define WQ_BACKOFF_LIST 3u        /* backoff_list_ms[n - 1]; the last entry repeats */
+#define WQ_BACKOFF_LIST_MAX 32
+
+/* wq_store_options.flags */
+#define WQ_OPEN_NO_CREATE 1u     /* WQ_E_NOT_FOUND if there is no store at the path */
+#define WQ_OPEN_EXPIRE_LEASES 2u /* leases of the time before are taken back at once */
+#define WQ_OPEN_NO_THREADS 4u    /* no background threads: wq_store_tick drives everything */
+
+/* wq_store_options.io_backend and wq_store_stats.io_backend */
+#define WQ_IO_AUTO 0u
+#define WQ_IO_URING 1u
+#define WQ_IO_THREADS 2u
+
+/* wq_store_stats.status */
+#define WQ_STORE_OPEN 1u
+#define WQ_STORE_DRAINING 2u /* wq_store_shutdown was called */
+#define WQ_STORE_POISONED 3u
+
+/* Flags of wq_queue_open. */
+#define WQ_QUEUE_NO_CREATE 1u
+
+/* wq_queue_config.fields */
+#define WQ_CONFIG_MAX_RUNNING 1u
+#define WQ_CONFIG_MAX_RETRIES 2u
+#define WQ_CONFIG_LEASE_MS 4u
+#define WQ_CONFIG_DURABILITY 8u
+#define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
+#define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+
+/* wq_job_spec.flags */
+#define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
+
+/* Flags of wq_enqueue_many. */
+#define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
+
+/* wq_nack_options.flags, and the flags of a WQ_SETTLE_NACK item */
+#define WQ_NACK_FRONT 1u        /* when it is ready again: to the head of its priority */
+#define WQ_NACK_NO_EXCEPTION 2u /* do not count it in `exceptions` */
+#define WQ_NACK_PRIORITY 4u     /* `priority` becomes the job's priority */
+#define WQ_NACK_DELAY 8u        /* `delay_ms` counts; without it the backoff policy decides */
+
+/* Flags of wq_release and of a WQ_SETTLE_RELEASE item. */
+#define WQ_RELEASE_FRONT 1u /* to the head of its priority */
+
+/* wq_settle_item.kind */
+#define WQ_SETTLE_ACK 1u
+#define WQ_SETTLE_NACK 2u
+#define WQ_SETTLE_FAIL 3u
+#define WQ_SETTLE_RELEASE 4u
+
+/* wq_dead_query.flags */
+#define WQ_DEAD_OLDEST_FIRST 1u
+
+/* wq_error.flags: the predicates of the code, for languages that read the struct only. */
+#define WQ_ERROR_RETRYABLE 1u
+#define WQ_ERROR_MAYBE_COMMITTED 2u
+#define WQ_ERROR_FATAL 4u
+
+/* ====================================================================================== handles */
+
+typedef struct wq_store wq_store;   /* an open store */
+typedef struct wq_queue wq_queue;   /* one queue of an open store */
+typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that were read */
+typedef struct wq_list wq_list;     /* a list of names */
+typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
+typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
+
+/* ================================================================ plain structs, frozen for ever */
+
+/* Bytes: in, borrowed for the call; out, a view into a batch or list. */
+typedef struct wq_bytes {
+  const void *data;
+  size_t len;
+} wq_bytes;
+
+typedef struct wq_header {
+  wq_bytes name;
+  wq_bytes value;
+} wq_header;
+
+/* The right to settle a job. */
+typedef struct wq_token {
+  uint64_t id;
+  uint64_t generation;
+} wq_token;
+
+/* ================================================================================ sized structs */
+
+/* What went wrong. Filled by every call that is given one. */
+typedef struct wq_error {
+  uint32_t struct_size;
+  int32_t code;      /* what the call returned */
+  int32_t os_errno;  /* 0 if the operating system had no part in it */
+  uint32_t flags;    /* WQ_ERROR_... */
+  uint64_t offset;   /* byte offset in the file that the message names, else 0 */
+  char message[232]; /* one line, UTF-8, always ends with NUL */
+} wq_error;
+#define WQ_ERROR_INIT {sizeof(wq_error), 0, 0, 0, 0, ""}
+
+/* How one changing call waits for its durability. NULL takes the defaults. Belongs to one call at a
+ * time. With `cq` the call returns at once with its result (ids and so on), and one event with
+ * `user_data` arrives in the completion queue when the level is reached or has become unreachable.
+ * There is an event if and only if `lsn` is not 0 when the call returns. */
+typedef struct wq_call {
+  uint32_t struct_size;
+  uint32_t durability; /* 0: the default; WQ_MEMORY, WQ_PROCESS, WQ_POWER */
+  wq_cq *cq;           /* NULL: wait in the call; must belong to the same store */
+  uint64_t user_data;
+  uint64_t lsn; /* out: LSN of the record of this call; 0 if it wrote nothing */
+} wq_call;
+#define WQ_CALL_INIT {sizeof(wq_call), 0, NULL, 0, 0}
+
+typedef struct wq_store_options {
+  uint32_t struct_size;
+  uint32_t flags;                /* WQ_OPEN_... */
+  uint32_t io_backend;           /* WQ_IO_...; 0: io_uring if the kernel lets us, else threads */
+  uint32_t spare_segments;       /* zero-filled log segments kept ready; 0: 2 */
+  uint64_t memory_budget_bytes;  /* bound of jobs held in memory; 0: 64 MiB */
+  uint64_t payload_bytes_max;    /* 0: 16 MiB; up to 256 MiB */
+  uint64_t segment_bytes;        /* size of a log segment; 0: 32 MiB */
+  uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: chosen by wq */
+  uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB */
+  int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50 */
+} wq_store_options;
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* What opening found and did. Nothing is repaired silently. */
+typedef struct wq_recovery {
+  uint32_t struct_size;
+  uint32_t clean;              /* 1: nothing to replay and nothing cut */
+  uint64_t applied_lsn;        /* LSN of the checkpoint that recovery started from */
+  uint64_t last_lsn;           /* newest LSN found */
+  uint64_t records_replayed;
+  uint64_t truncated_bytes;    /* unfinished tail of the log that was cut off */
+  uint64_t leases_kept;        /* leases that go on with their old deadline */
+  uint64_t leases_expired;     /* leases taken back because of WQ_OPEN_EXPIRE_LEASES */
+  uint64_t temp_files_removed; /* left over by a crash */
+  int64_t replay_ms;
+  char truncated_where[200];   /* file, offset and reason; empty if nothing was cut */
+} wq_recovery;
+#define WQ_RECOVERY_INIT {sizeof(wq_recovery), 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
+
+/* Totals count since open unless they say otherwise. */
+typedef struct wq_store_stats {
+  uint32_t struct_size;
+  uint32_t status;     /* WQ_STORE_... */
+  uint32_t io_backend; /* the one that runs: WQ_IO_URING or WQ_IO_THREADS */
+  uint32_t queues;
+  uint64_t ready, delayed, leased, running, dead; /* jobs, over all queues */
+  uint64_t last_lsn;       /* newest change */
+  uint64_t process_lsn;    /* all up to here survive kill -9 */
+  uint64_t durable_lsn;    /* all up to here survive power loss */
+  uint64_t applied_lsn;    /* all up to here are in the checkpoint */
+  uint64_t resident_jobs;  /* jobs held in memory */
+  uint64_t resident_bytes; /* and what they take, against the budget */
+  uint64_t memory_budget_bytes;
+  uint64_t log_records, log_bytes; /* appended */
+  uint64_t log_written_bytes;      /* handed to the device, padding included */
+  uint64_t log_live_bytes;         /* in the log now, not covered by the checkpoint */
+  uint64_t log_segments, log_segments_spare;
+  uint64_t flushes;                /* groups that ended with a device barrier */
+  uint64_t flush_us_total, flush_us_max;
+  uint64_t checkpoints, checkpoint_us_last, checkpoint_us_max;
+  uint64_t waiting;                /* threads that wait in wq_lease */
+} wq_store_stats;
+#define WQ_STORE_STATS_INIT                                                                       \
+  {sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0, 0}
+
+/* What a full check found. */
+typedef struct wq_verify_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t jobs;           /* jobs read */
+  uint64_t entries;        /* index entries read */
+  uint64_t problems;       /* 0: each job in one state, each entry has its job, counts agree */
+  int64_t elapsed_ms;
+  char first_problem[216]; /* empty if there is none */
+} wq_verify_report;
+#define WQ_VERIFY_REPORT_INIT {sizeof(wq_verify_report), 0, 0, 0, 0, 0, ""}
+
+/* Configuration of a queue. For configure and open: only what `fields` names counts.
+ * wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION included:
+ * change a field, hand the struct back, and the change is refused if somebody else was faster. */
+typedef struct wq_queue_config {
+  uint32_t struct_size;
+  uint32_t fields;         /* WQ_CONFIG_... */
+  uint32_t max_running;    /* bound of leased + running jobs; 0: none. Never cuts running ones */
+  uint32_t max_retries;    /* attempts after the first; default 3 */
+  int64_t lease_ms;        /* default 60,000 */
+  uint32_t durability;     /* default of enqueue and settle calls; default WQ_POWER */
+  uint32_t status;         /* out only: WQ_STATUS_... */
+  uint32_t backoff_kind;   /* WQ_BACKOFF_...; default 0: retries are ready at once */
+  uint32_t backoff_count;  /* entries used in backoff_list_ms */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  uint64_t version;        /* grows with each change */
+  int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+} wq_queue_config;
+#define WQ_QUEUE_CONFIG_INIT {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+
+/* Counts of now, and totals over the life of the queue (kept over reopen). */
+typedef struct wq_queue_stats {
+  uint32_t struct_size;
+  uint32_t status;             /* WQ_STATUS_... */
+  uint64_t ready, delayed, leased, running, dead;
+  int64_t oldest_ready_age_ms; /* how long the head has been ready; 0 if none is */
+  uint64_t enqueued_total;
+  uint64_t leased_total;
+  uint64_t acked_total;
+  uint64_t nacked_total;
+  uint64_t failed_total;
+  uint64_t released_total;
+  uint64_t expired_total;      /* leases reclaimed */
+  uint64_t dead_total;         /* jobs that went to the dead letters, for whatever reason */
+  uint64_t replayed_total;
+  uint64_t cancelled_total;
+  uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+} wq_queue_stats;
+#define WQ_QUEUE_STATS_INIT \
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* A job to enqueue. */
+typedef struct wq_job_spec {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_JOB_... */
+  wq_bytes payload;
+  const wq_header *headers;
+  size_t headers_count;
+  int64_t delay_ms;       /* ready after this time; 0: at once */
+  int64_t run_at_ms;      /* ready at this time; 0: none; not together with delay_ms */
+  uint32_t priority;      /* counts with WQ_JOB_PRIORITY */
+  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
+  uint32_t backoff_count;
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t *backoff_list_ms;
+} wq_job_spec;
+#define WQ_JOB_SPEC_INIT \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+
+/* What became of one job of an enqueue. */
+typedef struct wq_enqueued {
+  uint32_t struct_size;
+  int32_t code;    /* WQ_OK, or why not */
+  uint64_t job_id; /* 0 unless WQ_OK */
+  uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
+} wq_enqueued;
+#define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
+
+typedef struct wq_lease_options {
+  uint32_t struct_size;
+  uint32_t max_jobs;  /* 0: 1 */
+  int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
+  int64_t lease_ms;   /* 0: that of the job's queue */
+  uint32_t flags;     /* none yet: 0 */
+  uint32_t reserved_0;
+} wq_lease_options;
+#define WQ_LEASE_OPTIONS_INIT {sizeof(wq_lease_options), 0, 0, 0, 0, 0}
+
+typedef struct wq_nack_options {
+  uint32_t struct_size;
+  uint32_t flags;     /* WQ_NACK_... */
+  int64_t delay_ms;   /* counts with WQ_NACK_DELAY */
+  uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
+  uint32_t reserved_0;
+  wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
+} wq_nack_options;
+#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}}
+
+/* One of several settles. Fields that do not belong to its kind must be zero. */
+typedef struct wq_settle_item {
+  uint32_t struct_size;
+  uint32_t kind;      /* WQ_SETTLE_... */
+  uint64_t id;
+  uint64_t generation;
+  int64_t delay_ms;   /* nack with WQ_NACK_DELAY, release */
+  uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
+  uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
+  wq_bytes error;     /* nack, fail */
+} wq_settle_item;
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+
+/* A job as it is told. The bytes are views into the batch it came from. */
+typedef struct wq_job {
+  uint32_t struct_size;
+  uint32_t state;             /* WQ_STATE_... */
+  uint64_t id;
+  uint64_t generation;        /* of its last lease; 0 if it was never leased */
+  uint32_t queue_index;       /* from wq_lease: index in the array of queues; else 0 */
+  uint32_t priority;
+  uint32_t attempts;          /* this one included */
+  uint32_t exceptions;        /* nacks that counted */
+  uint32_t max_attempts;
+  uint32_t replays;           /* times it came back from the dead letters */
+  int64_t enqueued_ms;        /* when it was enqueued */
+  int64_t ready_ms;           /* when it became ready or, if delayed, will become so */
+  int64_t leased_ms;          /* when its last lease began; 0: never */
+  int64_t deadline_ms;        /* when its lease may be reclaimed; 0: none */
+  int64_t lease_remaining_ms; /* until deadline_ms at the time of the call; 0: none or past */
+  int64_t dead_ms;            /* when it died; 0: not dead */
+  uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
+  uint32_t headers_count;
+  wq_bytes payload;
+  wq_bytes queue_name;
+  wq_bytes last_error;
+} wq_job;
+#define WQ_JOB_INIT                                                                            \
+  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
+   {NULL, 0}}
+
+/* Which dead letters to list. */
+typedef struct wq_dead_query {
+  uint32_t struct_size;
+  uint32_t flags;   /* WQ_DEAD_OLDEST_FIRST; without it newest first */
+  uint64_t cursor;  /* 0: from the start; else what the call before gave */
+  uint32_t limit;   /* 0: 100 */
+  uint32_t reason;  /* WQ_DEAD_...; 0: any */
+  int64_t from_ms;  /* died at or after; 0: no bound */
+  int64_t until_ms; /* died before; 0: no bound */
+} wq_dead_query;
+#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0}
+
+/* Arrival of the durability that a call with wq_call.cq asked for. */
+typedef struct wq_event {
+  uint32_t struct_size;
+  int32_t code; /* WQ_OK: reached; else the error that stopped the store (maybe committed) */
+  uint64_t user_data;
+  uint64_t lsn;
+} wq_event;
+#define WQ_EVENT_INIT {sizeof(wq_event), 0, 0, 0}
+
+/* One record of the log, for inspection. Valid during the callback only. */
+typedef struct wq_log_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t lsn;
+  uint64_t durable_lsn; /* what was durable when the record was written */
+  uint64_t offset;      /* of its frame in the segment */
+  uint64_t size_bytes;  /* of its body */
+  wq_bytes segment;     /* file name, relative to the store */
+  wq_bytes type;        /* kind of command, as in docs/FORMAT.md */
+  wq_bytes text;        /* the record as one JSON object, UTF-8 */
+} wq_log_record;
+#define WQ_LOG_RECORD_INIT {sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+/* Called for each record, on the calling thread, with no lock held. Returns 0 to go on, anything
+ * else to stop. It must not throw. */
+typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
+
+/* Initialise a struct of `size` bytes: zero, and struct_size = size. For languages without macros.
+ * NULL, or a size below that of the first release, is ignored.
+ * Returns: nothing.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_error_init(wq_error *p, size_t size);
+WQ_API void wq_call_init(wq_call *p, size_t size);
+WQ_API void wq_store_options_init(wq_store_options *p, size_t size);
+WQ_API void wq_recovery_init(wq_recovery *p, size_t size);
+WQ_API void wq_store_stats_init(wq_store_stats *p, size_t size);
+WQ_API void wq_verify_report_init(wq_verify_report *p, size_t size);
+WQ_API void wq_queue_config_init(wq_queue_config *p, size_t size);
+WQ_API void wq_queue_stats_init(wq_queue_stats *p, size_t size);
+WQ_API void wq_job_spec_init(wq_job_spec *p, size_t size);
+WQ_API void wq_enqueued_init(wq_enqueued *p, size_t size);
+WQ_API void wq_lease_options_init(wq_lease_options *p, size_t size);
+WQ_API void wq_nack_options_init(wq_nack_options *p, size_t size);
+WQ_API void wq_settle_item_init(wq_settle_item *p, size_t size);
+WQ_API void wq_job_init(wq_job *p, size_t size);
+WQ_API void wq_dead_query_init(wq_dead_query *p, size_t size);
+WQ_API void wq_event_init(wq_event *p, size_t size);
+
+/* ============================================================================ library and codes */
+
+/* Version of the library as major << 16 | minor << 8 | patch.
+ * Differs from the header's macros when program and library were built apart.
+ * Returns: the number.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API uint32_t wq_version(void);
+
+/* Version of the library as text, "0.1.0".
+ * Returns: a constant string, never NULL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API const char *wq_version_string(void);
+
+/* One line on how the library was built: version, commit, compiler, versions of its libraries.
+ * For people and bug reports; the form may change.
+ * Returns: a constant string, never NULL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API const char *wq_build_info(void);
+
+/* One line of English about a code.
+ * A code that the library does not know gives a generic text.
+ * Returns: a constant string, never NULL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API const char *wq_strerror(int32_t code);
+
+/* Name of a code as in this header, without the prefix: "OK", "STALE", "NO_SPACE".
+ * Returns: a constant string, never NULL; "UNKNOWN" for a code that is not in the table.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API const char *wq_error_name(int32_t code);
+
+/* Whether the same call may succeed later, with no change by the caller.
+ * True for EMPTY, TIMEOUT, DUPLICATE, DISABLED, PAUSED, LOCKED, NO_SPACE, FULL, NO_MEMORY.
+ * Returns: 1 or 0.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_error_is_retryable(int32_t code);
+
+/* Whether a call that ended with this code may have changed the store all the same.
+ * True for IO, POISONED, INTERNAL and CLOSED: the wait for durability was cut short.
+ * After reopening look before you repeat: wq_job_get, wq_queue_get_stats.
+ * Returns: 1 or 0.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_error_maybe_committed(int32_t code);
+
+/* Whether the open store is of no more use for changes and must be closed and reopened.
+ * True for POISONED, CORRUPT, IO and INTERNAL.
+ * Returns: 1 or 0.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_error_is_fatal(int32_t code);
+
+/* ======================================================================================== store */
+
+/* Open the store in directory `path`, creating it if it is not there. Use the macro wq_store_open,
+ * which passes the version of this header; bindings pass the WQ_ABI_VERSION they were made from.
+ * Recovers from whatever happened before; wq_store_get_recovery tells what was found.
+ * A damaged log or checkpoint is refused, with file and offset; only an unfinished tail is cut.
+ * A refused open writes nothing.
+ * Returns: WQ_OK with *store set; else *store is NULL: WQ_E_INVALID (path, option),
+ *          WQ_E_UNSUPPORTED (option, flag, kernel), WQ_E_VERSION (header newer than the library, or
+ *          format newer than the library), WQ_E_NOT_FOUND (no store there and WQ_OPEN_NO_CREATE, or
+ *          no parent directory), WQ_E_LOCKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that everything recovered is on the device.
+ * Thread: any.   Blocks: yes, for recovery.   Owns: the caller closes *store with wq_store_close.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_open_abi(const char *path, const wq_store_options *options,
+                                 uint32_t abi_version, wq_store **store, wq_error *err);
+#define wq_store_open(path, options, store, err) \
+  wq_store_open_abi((path), (options), WQ_ABI_VERSION, (store), (err))
+
+/* Close the store and set *store to NULL.
+ * Callers blocked in the store return WQ_E_CLOSED, then everything is flushed and the lock on the
+ * directory is given up. Leases stay as they are and go on after the next open.
+ * Handles of the store that are still open answer WQ_E_CLOSED; close them too, before or after.
+ * What was not yet durable and cannot be flushed is lost without a word: call wq_store_shutdown or
+ * wq_store_sync before if you want to know.
+ * Returns: nothing.
+ * Durability: flushes to WQ_POWER, if the disk lets it.
+ * Thread: any; not from a callback.   Blocks: yes, for the last flush.   Owns: frees *store.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_store_close(wq_store **store);
+
+/* Stop in an orderly way: no new leases, wait for the open ones, flush, checkpoint.
+ * From the call on wq_lease answers WQ_E_CLOSED, also to those who wait in it; enqueue and settle
+ * go on, so that running handlers can end. It cannot be undone; wq_store_close follows.
+ * Waits at most timeout_ms (0: not at all, -1: for ever) until no job is leased or running, and
+ * then flushes and checkpoints in any case, so that the next open has nothing to replay.
+ * Returns: WQ_OK; WQ_TIMEOUT (jobs are still leased or running; the rest was done); WQ_E_INVALID,
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK and TIMEOUT mean that everything before the call is on the device.
+ * Thread: any.   Blocks: yes, up to timeout_ms, then for flush and checkpoint.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_shutdown(wq_store *store, int64_t timeout_ms, wq_error *err);
+
+/* Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush, checkpoint.
+ * Needed with WQ_OPEN_NO_THREADS; harmless without it.
+ * *next_due_ms (may be NULL) tells how long nothing will be due: 0 means call again at once, -1
+ * that nothing is planned. A change by another call can make something due earlier.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: none promised; what it flushes is told by wq_store_get_stats.
+ * Thread: any.   Blocks: for disk I/O only.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_tick(wq_store *store, int64_t *next_due_ms, wq_error *err);
+
+/* Flush everything that was changed before the call, at whatever level, to WQ_POWER.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that every change before the call survives power loss.
+ * Thread: any.   Blocks: for one or two flushes.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_sync(wq_store *store, wq_error *err);
+
+/* Wait until the change with this LSN (wq_call.lsn, wq_enqueued.lsn) has reached a level.
+ * `lsn` 0 is there already; one that was not yet given out is WQ_E_INVALID. `durability` is
+ * WQ_PROCESS or WQ_POWER. timeout_ms: 0 asks only, -1 waits for ever.
+ * Returns: WQ_OK; WQ_TIMEOUT; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that this change and all before it survive what the level says.
+ * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_wait_durable(wq_store *store, uint64_t lsn, uint32_t durability,
+                                     int64_t timeout_ms, wq_error *err);
+
+/* Make a checkpoint now: everything changed before the call goes to the settled state on disk, and
+ * the log behind it is recycled.
+ * Never needed for safety; it shortens the next open.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that every change before the call survives power loss.
+ * Thread: any; other calls go on meanwhile.   Blocks: for the checkpoint.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_checkpoint(wq_store *store, wq_error *err);
+
+/* Read the figures of the store.
+ * All figures of one call belong to one moment, except those of the log.
+ * Works on a poisoned store.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_get_stats(wq_store *store, wq_store_stats *stats, wq_error *err);
+
+/* What opening this store found and did.
+ * Does not change while the store is open.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_get_recovery(wq_store *store, wq_recovery *recovery, wq_error *err);
+
+/* List the names of all queues, in byte order, as of one moment.
+ * Returns: WQ_OK with *list set (it may be of length 0); else *list is NULL: WQ_E_INVALID,
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.
+ * Thread: any.   Blocks: no.   Owns: the caller frees *list with wq_list_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_queues(wq_store *store, wq_list **list, wq_error *err);
+
+/* Number of names in a list. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_list_count(const wq_list *list);
+
+/* The name with index `i`, counted from 0.
+ * Returns: WQ_OK with *name set; WQ_E_INVALID (NULL, index) with *name empty.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_list_name(const wq_list *list, size_t i, wq_bytes *name);
+
+/* Free a list and set *list to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *list.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_list_free(wq_list **list);
+
+/* Check the whole open store: each job is in one state, each index entry has its job and each job
+ * its entries, all counts equal what is there, all checksums are right.
+ * Changes nothing and repairs nothing. Other calls go on meanwhile.
+ * Returns: WQ_OK; WQ_E_CORRUPT (report->problems is not 0; the message is the first);
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_error *err);
+
+/* ======================================================================================== queue */
+
+/* Get a handle on a queue, declaring the queue if it is not there.
+ * `config` (NULL: all defaults) sets the fields that it names in a queue that is declared by this
+ * call; a queue that is there already keeps its configuration, and the answer is WQ_OK.
+ * With WQ_QUEUE_NO_CREATE in `flags` nothing is declared. Handles are cheap; several on one queue
+ * are fine.
+ * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_E_INVALID (name, field), WQ_E_UNSUPPORTED
+ *          (flag), WQ_E_NOT_FOUND (WQ_QUEUE_NO_CREATE), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that the declaration survives power loss.
+ * Thread: any.   Blocks: for one flush if it declares.   Owns: the caller closes *queue.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_open(wq_store *store, const void *name, size_t name_len,
+                             const wq_queue_config *config, uint32_t flags, wq_queue **queue,
+                             wq_error *err);
+
+/* Close a queue handle and set *queue to NULL. The queue itself is untouched.
+ * A thread that waits in wq_lease on this handle returns WQ_E_CLOSED.
+ * The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: any.   Blocks: until blocked leases have left.   Owns: frees *queue.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_queue_close(wq_queue **queue);
+
+/* Change the fields that config->fields names, all together; the rest stays.
+ * Holds for what happens from now on; leases that run keep their deadlines, a lower max_running
+ * cuts nobody. Waiting consumers see it at once.
+ * With WQ_CONFIG_VERSION: only if the version is still config->version. The status is changed by
+ * pause, resume, disable and enable, not here.
+ * Returns: WQ_OK (also when no field differs; then call->lsn is 0); WQ_CONFLICT (other version);
+ *          WQ_E_INVALID (field; nothing changed), WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_configure(wq_queue *queue, const wq_queue_config *config, wq_call *call,
+                                  wq_error *err);
+
+/* Read the configuration, with status and version, as of one moment.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_error *err);
+
+/* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
+ * on. Pausing a paused queue is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_DISABLED (it is disabled and stays so); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+ *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
+
+/* Hand out jobs again: paused -> active. Waiting consumers wake up.
+ * Resuming an active queue is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_DISABLED (it is disabled; see wq_queue_enable); WQ_E_INVALID,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
+
+/* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on.
+ * Disabling a disabled queue is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
+
+/* Take and hand out jobs again: disabled -> active. Waiting consumers wake up.
+ * Enabling an active queue is WQ_OK and changes nothing; a paused one stays paused, WQ_OK too.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_enable(wq_queue *queue, wq_call *call, wq_error *err);
+
+/* Remove all jobs of the queue that are in one of the states of `states`, in one change.
+ * `states` is an OR of WQ_STATE_BIT(WQ_STATE_...); 0 means ready and delayed.
+ * Leased and running jobs lose their lease: a later settle answers WQ_STALE. The cost does not grow
+ * with the number of jobs. *removed (may be NULL) is how many there were.
+ * Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID (unknown bit),
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_clear(wq_queue *queue, uint32_t states, uint64_t *removed, wq_call *call,
+                              wq_error *err);
+
+/* Delete the queue with all its jobs, dead letters, configuration and totals, in one change.
+ * Every handle on it answers WQ_E_NOT_FOUND from then on and remains to be closed. The name may be
+ * declared again and starts clean; job ids and generations are not used again.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (deleted already), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
+ * Owns: the handle stays the caller's to close.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_delete(wq_queue *queue, wq_call *call, wq_error *err);
+
+/* Read counts and totals of the queue, as of one moment. They are exact.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_error *err);
+
+/* ====================================================================================== produce */
+
+/* Enqueue one job. It is ready at once, or delayed until its time.
+ * Payload and headers are copied; any byte is legal and comes back as given.
+ * `out` (may be NULL) gets the job's id.
+ * When memory is full of unfinished work it waits for the checkpoint that makes room.
+ * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED
+ *          (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
+ *             room.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *call, wq_enqueued *out,
+                          wq_error *err);
+
+/* Enqueue `n` jobs in one change, in the order given; spec_size is sizeof specs[0].
+ * Without WQ_ENQUEUE_PARTIAL all or none: the first job that is refused refuses them all, and its
+ * code is returned. With it the jobs before the first refused one are taken; the code of the
+ * refused one is returned, and *accepted says how many were taken.
+ * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
+ * the refused one its code, those after it WQ_CANCELLED. Without PARTIAL none is taken: those
+ * before the refused one have WQ_CANCELLED too. `accepted` may be NULL.
+ * Returns: WQ_OK (n taken); WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
+ *             returned.
+ * Thread: any.   Blocks: for durability and room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t n,
+                               size_t spec_size, uint32_t flags, wq_call *call, wq_enqueued *out,
+                               size_t out_size, size_t *accepted, wq_error *err);
+
+/* Remove a job of this queue that is ready, delayed, leased or running.
+ * A leased or running one loses its lease: a later settle answers WQ_STALE. Dead letters are left
+ * to wq_dead_remove.
+ * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
+ *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_error *err);
+
+/* Read one job of this queue, in whatever state, as a batch of one.
+ * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_E_NOT_FOUND (no such job in this queue:
+ *          ended, removed, another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
+ * Owns: the caller frees *batch with wq_batch_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
+
+/* ====================================================================================== consume */
+
+/* Take up to max_jobs ready jobs from the given queues, and lease each.
+ * The queues are asked in the order given: a later one only gives what the earlier ones left.
+ * Within a queue the order is priority, then the moment the job became ready. A job is in one valid
+ * lease at most. Each lease counts an attempt and has a new generation.
+ * Takes what is there without waiting for max_jobs; waits up to wait_ms for the first one. Paused
+ * and disabled queues, and those at max_running, count as empty.
+ * `cancel` (may be NULL) ends the wait. `options` NULL: one job, no wait.
+ * Returns: WQ_OK with 1..max_jobs jobs in *batch; else *batch is NULL: WQ_EMPTY (after the wait);
+ *          WQ_CANCELLED; WQ_E_INVALID (also queues of another store), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is deleted), WQ_E_CLOSED (closed or shutting
+ *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker kills its
+ *             process.
+ * Thread: any.   Blocks: up to wait_ms, and for durability.
+ * Owns: the caller frees *batch with wq_batch_free. Freeing it does not settle anything.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lease(wq_store *store, wq_queue *const *queues, size_t n_queues,
+                        const wq_lease_options *options, wq_cancel *cancel, wq_call *call,
+                        wq_batch **batch, wq_error *err);
+
+/* Number of jobs in a batch. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_batch_count(const wq_batch *batch);
+
+/* Describe the job with index `i`, counted from 0, as it was when the batch was made.
+ * The bytes in it are valid until wq_batch_free. `job` must be initialised (struct_size).
+ * Returns: WQ_OK; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_batch_job(const wq_batch *batch, size_t i, wq_job *job);
+
+/* Header `h` of the job with index `i`, both counted from 0, in the order they were given.
+ * Returns: WQ_OK with *header set; WQ_E_INVALID (NULL, index) with *header empty.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_batch_header(const wq_batch *batch, size_t i, size_t h, wq_header *header);
+
+/* Free a batch and set *batch to NULL. Leases are not touched. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *batch.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_batch_free(wq_batch **batch);
+
+/* Say that a leased job has been delivered and is being worked on: leased -> running.
+ * A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It keeps its
+ * place in max_running. Confirming a running job again sets its deadline anew.
+ * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (another queue's job, or
+ *          queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int64_t run_ms,
+                          wq_call *call, wq_error *err);
+
+/* Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's lease_ms),
+ * in one change.
+ * A lease past its deadline that was not reclaimed yet is extended like any other.
+ * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each token. One that
+ * is refused does not stop the others.
+ * Returns: WQ_OK (all extended); else the code of the first token that was not, the others being
+ *          extended: WQ_STALE, WQ_E_NOT_FOUND (another queue's job); or with nothing changed:
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int64_t lease_ms,
+                         int32_t *codes, wq_call *call, wq_error *err);
+
+/* Settle: the job is done and goes.
+ * Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
+ *          changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (another queue's job, or queue
+ *          deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue. Lost with the machine at a weaker level than
+ *             WQ_POWER, the job runs again.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                      wq_error *err);
+
+/* Settle: the attempt failed. With attempts left the job is ready again at the tail of its
+ * priority, after the delay of its backoff policy; without, it is dead with reason WQ_DEAD_FAILED.
+ * `options` NULL: by policy, counted as an exception, no error text. A new priority holds from then
+ * on, also after reopen.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
+ *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
+                       const wq_nack_options *options, wq_call *call, wq_error *err);
+
+/* Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not counted.
+ * It is ready again after delay_ms, at the tail of its priority, or at the head with
+ * WQ_RELEASE_FRONT in `flags`.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
+ *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int64_t delay_ms,
+                          uint32_t flags, wq_call *call, wq_error *err);
+
+/* Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts are
+ * left. The error text is any bytes; it is cut to the limit and kept.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
+ *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const void *error,
+                       size_t error_len, wq_call *call, wq_error *err);
+
+/* Settle `n` jobs of this queue in one change; item_size is sizeof items[0].
+ * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item. One that
+ * is refused does not stop the others. An invalid item refuses the whole call.
+ * Returns: WQ_OK (all settled); else the code of the first item that was not, the others being
+ *          settled: WQ_STALE, WQ_E_NOT_FOUND (another queue's job); or with nothing changed:
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: by `call`; default that of the queue.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_settle_many(wq_queue *queue, const wq_settle_item *items, size_t n,
+                              size_t item_size, int32_t *codes, wq_call *call, wq_error *err);
+
+/* ================================================================================= dead letters */
+
+/* List dead letters of the queue, newest or oldest first, page by page.
+ * `query` NULL: the newest 100. *next_cursor (may be NULL) continues the listing; it is 0 when
+ * there is no more. Entries that come or go between two pages do not disturb the others.
+ * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_EMPTY (no more, *next_cursor 0);
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *batch with wq_batch_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batch **batch,
+                            uint64_t *next_cursor, wq_error *err);
+
+/* Read one dead letter as a batch of one. Its entry id is the job's id and its last generation.
+ * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_STALE (that entry is no more: the job was
+ *          replayed, and is alive or died again); WQ_E_NOT_FOUND (no such job in this queue),
+ *          WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
+ * Owns: the caller frees *batch with wq_batch_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq_batch **batch,
+                           wq_error *err);
+
+/* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero.
+ * Of several replays of one entry exactly one wins; the others answer WQ_STALE.
+ * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
+
+/* Remove one dead letter for ever.
+ * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
+
+/* Remove all dead letters of the queue for ever, in one change.
+ * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
+ * Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+
+/* ============================================================================= completion queue */
+
+/* Open a completion queue. Calls with wq_call.cq do not wait for durability; their arrival is
+ * polled here, so that one thread can have thousands of changes under way.
+ * Returns: WQ_OK with *cq set; else *cq is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO (no file descriptor left), WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller closes *cq with wq_cq_close.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
+
+/* Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes they
+ * tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED. The store may be closed
+ * already.
+ * Returns: nothing.
+ * Durability: none.   Thread: any.   Blocks: until pollers have left.   Owns: frees *cq.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_cq_close(wq_cq **cq);
+
+/* Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the first.
+ * Each change gives exactly one event; the events of a completion queue come in LSN order. When the
+ * store fails or closes, changes that are not durable by then give their events with the error.
+ * *count is how many were taken.
+ * With WQ_OPEN_NO_THREADS a poll that has to wait does the flushing itself.
+ * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait); WQ_E_INVALID,
+ *          WQ_E_CLOSED (closed, and no event is left), WQ_E_FORKED, WQ_E_INTERNAL.
+ * Durability: an event with WQ_OK means that its change has reached the level its call asked for.
+ * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cq_poll(wq_cq *cq, wq_event *events, size_t n, size_t event_size,
+                          int64_t timeout_ms, size_t *count, wq_error *err);
+
+/* A file descriptor that is readable while events wait, for poll, epoll and event loops.
+ * wq_cq_poll makes it unreadable when it takes the last event. Do not read, write or close it; it
+ * ends with wq_cq_close.
+ * Returns: the descriptor, 0 or more; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the completion queue owns it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cq_eventfd(wq_cq *cq);
+
+/* ======================================================================================= cancel */
+
+/* Make a cancel token. One token may serve any number of calls, of any store, at the same time.
+ * Returns: WQ_OK with *cancel set; else *cancel is NULL: WQ_E_INVALID, WQ_E_NO_MEMORY,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller frees it with wq_cancel_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cancel_new(wq_cancel **cancel, wq_error *err);
+
+/* Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one before it
+ * does anything. A call that has its jobs already returns them. It stays fired.
+ * Firing NULL or twice does nothing more.
+ * Returns: nothing.
+ * Durability: none.   Thread: any, and signal handlers.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_cancel_fire(wq_cancel *cancel);
+
+/* Free a token and set *cancel to NULL. No call may be using it.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *cancel.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_cancel_free(wq_cancel **cancel);
+
+/* ===================================================================================== log scan */
+
+/* Read the log of the store in directory `path` from its oldest record, and call `visit` for each.
+ * Reads only, takes no lock: works on a closed store and beside a process that has it open; there
+ * the newest records may be missing.
+ * Stops with the first record that is no more readable, which is the normal end unless valid
+ * records follow it.
+ * Returns: WQ_OK (end of the log); WQ_CANCELLED (visit returned other than 0); WQ_E_INVALID,
+ *          WQ_E_NOT_FOUND (no store there), WQ_E_VERSION, WQ_E_CORRUPT (damage that is no
+ *          unfinished tail; the message says where), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.
+ * Thread: callback; `visit` runs on the calling thread and may call anything.
+ * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
