@@ -1,5 +1,5 @@
-// Log: the ordered, durable record of everything that happened to a store. The engine sees only this
-// interface (DESIGN D9): nothing above may assume that a log is a local file. SegmentLog
+// Log: the ordered, durable record of everything that happened to a store. The engine sees only
+// this interface (DESIGN D9): nothing above may assume that a log is a local file. SegmentLog
 // (segment_log.h) is the implementation on segments of the local file system.
 #pragma once
 
@@ -24,33 +24,34 @@ enum class Durability : uint32_t {
 
 // What opening found and did (R14). Silent repair is a bug: anything cut is named here.
 struct LogRecovery {
-  Lsn first_lsn = 0;             // oldest record still readable; 0 = the log is empty
-  Lsn last_lsn = 0;              // newest valid record; 0 = the log is empty
+  Lsn first_lsn = 0;  // oldest record still readable; 0 = the log is empty
+  Lsn last_lsn = 0;   // newest valid record; 0 = the log is empty
   uint64_t segments = 0;
   uint64_t truncated_bytes = 0;  // torn tail that was cut
   uint64_t temp_files_removed = 0;
-  std::string truncated_where;   // "log/0000000000000003.seg at 8192: bad header checksum"; empty = nothing cut
+  // "log/0000000000000003.seg at 8192: no valid frame header"; empty = nothing cut
+  std::string truncated_where;
 };
 
 struct LogStats {
   uint64_t appended_records = 0;
   uint64_t appended_bytes = 0;
-  uint64_t written_bytes = 0;     // bytes handed to the device, padding and headers included
-  uint64_t flushes = 0;           // groups that ended with a barrier
-  uint64_t writes = 0;            // groups that ended in the kernel only
+  uint64_t written_bytes = 0;  // bytes handed to the device, padding and headers included
+  uint64_t flushes = 0;        // groups that ended with a barrier
+  uint64_t writes = 0;         // groups that ended in the kernel only
   uint64_t flush_ns_total = 0;
   uint64_t flush_ns_max = 0;
   uint64_t segments_live = 0;
   uint64_t segments_spare = 0;
-  uint64_t live_bytes = 0;        // bytes of records that trim() has not released
+  uint64_t live_bytes = 0;  // bytes of records that trim() has not released
 };
 
 class Log {
  public:
   virtual ~Log() = default;
 
-  // Copies one record into the buffer and gives it the next LSN. No I/O, no waiting. One caller at a
-  // time, in the order that the LSNs shall have. POISONED after any failed write or flush.
+  // Copies one record into the buffer and gives it the next LSN. No I/O, no waiting. One caller at
+  // a time, in the order that the LSNs shall have. POISONED after any failed write or flush.
   virtual Result<Lsn> append(Bytes body) = 0;
 
   // Called before append with no lock held: waits while more than the bound of unflushed bytes is
@@ -60,7 +61,7 @@ class Log {
   // Blocks until `lsn` has reached `level`. The caller flushes for everybody if nobody is flushing
   // (greedy group commit: no timer, no thread switch for a serial caller); else it waits for the
   // group that covers it. OK only after the barrier's own completion was checked. POISONED with the
-  // first cause after a failure. `timeout_ms` < 0 waits for ever; TIMEOUT leaves the record as it is.
+  // first cause after a failure. `timeout_ms` < 0 waits for ever; TIMEOUT leaves the record alone.
   virtual Status wait(Lsn lsn, Durability level, int64_t timeout_ms = -1) = 0;
 
   // Asks that `lsn` reach `level` soon without waiting: run_flusher() of another thread, or any
@@ -80,15 +81,15 @@ class Log {
   virtual Lsn durable_lsn() const = 0;  // all up to here survive power loss; published in order
   virtual Status failure() const = 0;   // ok, or POISONED with the first cause
 
-  // Calls `visit(lsn, body)` for each record from `from` on, in order, as found at open. CORRUPT with
-  // file and offset if a record below last_lsn can not be read. Before the first append only.
+  // Calls `visit(lsn, body)` for each record from `from` on, in order, as found at open. CORRUPT
+  // with file and offset if a record below last_lsn can not be read. Before the first append only.
   virtual Status replay(Lsn from, const std::function<Status(Lsn, Bytes)>& visit) = 0;
 
   // Releases segments whose records are all below `lsn`; they are recycled, not deleted.
   virtual Status trim(Lsn lsn) = 0;
 
-  // Background work: zero-fills spare segments until the configured number is there. Does at most one
-  // step of a few MiB per call; true = more to do.
+  // Background work: zero-fills spare segments until the configured number is there. Does at most
+  // one step of a few MiB per call; true = more to do.
   virtual Result<bool> prepare_spares() = 0;
 
   virtual LogStats stats() const = 0;
