@@ -49,8 +49,8 @@ done:
        and each call overwrites it: `code` is what the call returned, `message` one line for a
        person (empty for WQ_OK). Programs decide by the code, never by the text.
     3. Structs. Each public struct except wq_bytes, wq_header and wq_token starts with
-       `struct_size`. Initialise with WQ_X_INIT, or with wq_x_init(p, sizeof *p) from another
-       language. All zero after struct_size means "all defaults". Fields are only ever appended: a
+       `struct_size`. Initialise with WQ_X_INIT, or with wq_struct_init(p, sizeof *p) from
+       another language. All zero after struct_size means "all defaults". Fields are only ever appended: a
        shorter struct is read as if the missing fields were zero; a longer one is accepted while its
        unknown tail is zero, else WQ_E_UNSUPPORTED; one shorter than in its first release is
        WQ_E_INVALID. `reserved_n` must be zero. Unknown bits in a `flags` or `fields` mask are
@@ -195,8 +195,7 @@ extern "C" {
 
 #define WQ_E_INTERNAL (-80) /* an internal check failed: a bug in wq; the store is stopped */
 
-/* =============================================================================== values of fields
- * */
+/* ============================================================================= values of fields */
 
 /* Durability levels (convention 8). 0 takes the default. */
 #define WQ_MEMORY 1u
@@ -291,7 +290,7 @@ typedef struct wq_list wq_list;     /* a list of names */
 typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
 typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
 
-/* ================================================================ plain structs, frozen for ever */
+/* =============================================================== plain structs, frozen for ever */
 
 /* Bytes: in, borrowed for the call; out, a view into a batch or list. */
 typedef struct wq_bytes {
@@ -575,27 +574,13 @@ typedef struct wq_log_record {
  * else to stop. It must not throw. */
 typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
 
-/* Initialise a struct of `size` bytes: zero, and struct_size = size. For languages without macros.
- * NULL, or a size below that of the first release, is ignored.
+/* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
+ * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
+ * NULL, or a size below 8, is ignored.
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_error_init(wq_error *p, size_t size);
-WQ_API void wq_call_init(wq_call *p, size_t size);
-WQ_API void wq_store_options_init(wq_store_options *p, size_t size);
-WQ_API void wq_recovery_init(wq_recovery *p, size_t size);
-WQ_API void wq_store_stats_init(wq_store_stats *p, size_t size);
-WQ_API void wq_verify_report_init(wq_verify_report *p, size_t size);
-WQ_API void wq_queue_config_init(wq_queue_config *p, size_t size);
-WQ_API void wq_queue_stats_init(wq_queue_stats *p, size_t size);
-WQ_API void wq_job_spec_init(wq_job_spec *p, size_t size);
-WQ_API void wq_enqueued_init(wq_enqueued *p, size_t size);
-WQ_API void wq_lease_options_init(wq_lease_options *p, size_t size);
-WQ_API void wq_nack_options_init(wq_nack_options *p, size_t size);
-WQ_API void wq_settle_item_init(wq_settle_item *p, size_t size);
-WQ_API void wq_job_init(wq_job *p, size_t size);
-WQ_API void wq_dead_query_init(wq_dead_query *p, size_t size);
-WQ_API void wq_event_init(wq_event *p, size_t size);
+WQ_API void wq_struct_init(void *p, size_t size);
 
 /* ============================================================================ library and codes */
 
