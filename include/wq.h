@@ -50,13 +50,13 @@ done:
        person (empty for WQ_OK). Programs decide by the code, never by the text.
     3. Structs. Each public struct except wq_bytes, wq_header and wq_token starts with
        `struct_size`. Initialise with WQ_X_INIT, or with wq_struct_init(p, sizeof *p) from
-       another language. All zero after struct_size means "all defaults". Fields are only ever appended: a
-       shorter struct is read as if the missing fields were zero; a longer one is accepted while its
-       unknown tail is zero, else WQ_E_UNSUPPORTED; one shorter than in its first release is
-       WQ_E_INVALID. `reserved_n` must be zero. Unknown bits in a `flags` or `fields` mask are
-       WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes and
-       zeroes an unknown tail. Arrays of structs pass the size of one element; in an output array
-       the library sets struct_size itself.
+       another language. All zero after struct_size means "all defaults". Fields are only ever
+       appended: a shorter struct is read as if the missing fields were zero; a longer one is
+       accepted while its unknown tail is zero, else WQ_E_UNSUPPORTED; one shorter than in its first
+       release is WQ_E_INVALID. `reserved_n` must be zero. Unknown bits in a `flags` or `fields`
+       mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
+       and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
+       array the library sets struct_size itself.
     4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel are opaque. Each has one
        closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
        nothing when the pointer is NULL already. Handles may be closed in any order: what a child
