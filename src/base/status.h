@@ -55,6 +55,7 @@ class [[nodiscard]] Status {
   int os_errno() const { return detail_ ? detail_->os_errno : 0; }
   uint64_t offset() const { return detail_ ? detail_->offset : 0; }
   std::string message() const { return detail_ ? detail_->message : code_text(code_); }
+  const StatusDetail* detail() const { return detail_.get(); }  // null: nothing but the code
 
   // Drops a status on purpose; the reason stands in the source.
   void ignore(const char* /*reason*/) const {}
