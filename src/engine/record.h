@@ -17,8 +17,12 @@
 
 namespace wq {
 
+// Bounds of one command record: the encoder refuses more as a broken invariant, the decoder as CORRUPT.
+constexpr size_t command_items_max = size_t{1} << 20;        // jobs, ids, tokens or settles
+constexpr uint64_t command_bytes_max = uint64_t{1} << 30;    // of the encoded record
+
 struct Header {
-  Bytes name;   // any bytes
+  Bytes name;   // 1..header_name_bytes_max, any bytes
   Bytes value;  // any bytes
 };
 
@@ -98,7 +102,9 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // Each result is valid until the next call on this encoder.
+  // Each result is valid until the next call of the same kind on this encoder, where the three kinds
+  // are command, envelope, and rows: an envelope may be the input of a command or of a job row.
+  // What a record can not hold (a bound or an enum of record_check.cc) is a broken invariant here.
   Bytes command(const Command& command);
   Bytes envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
                  int64_t enqueued_ms);
@@ -111,7 +117,8 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// `command` is overwritten; its views point into `bytes`, which must outlive it.
+// `command` is overwritten; its views point into `bytes`, which must outlive it. Envelopes inside are
+// verified too, here and in decode_job_row, so trusted_payload() may read them.
 Status decode_command(Bytes bytes, Command& command);
 Result<Envelope> decode_envelope(Bytes bytes);
 // Only the payload: the hot half of decode_envelope for bytes that this process encoded itself or

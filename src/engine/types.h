@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/codec.h"
@@ -78,11 +79,17 @@ struct QueueTotals {
   bool operator==(const QueueTotals&) const = default;
 };
 
+// 1..queue_name_bytes_max bytes of valid UTF-8 without control characters (below 0x20, 0x7f).
+bool queue_name_valid(std::string_view name);
+
 constexpr uint8_t default_priority = 100;
 constexpr size_t queue_name_bytes_max = 255;
-constexpr size_t headers_bytes_max = 64 * 1024;
+constexpr size_t headers_bytes_max = 64 * 1024;  // all names and values of a job together
+constexpr size_t headers_count_max = 1024;
+constexpr size_t header_name_bytes_max = 255;
 constexpr size_t error_bytes_max = 4 * 1024;
 constexpr size_t backoff_list_max = 32;
+constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;
 constexpr uint64_t payload_bytes_absolute_max = 256ull << 20;
 constexpr int64_t delay_ms_max = 100ll * 366 * 24 * 3600 * 1000;  // 100 years

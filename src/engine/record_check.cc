@@ -1,0 +1,234 @@
+// The semantic rules of records: which values a well-formed record can hold. Checked when a record is
+// made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
+#include <bitset>
+
+#include "engine/record_internal.h"
+
+namespace wq {
+namespace {
+
+constexpr uint32_t settle_flags_all = settle_front | settle_no_exception | settle_priority;
+
+const char* check_jobs(const std::vector<NewJob>& jobs) {
+  if (jobs.empty()) return "no job";
+  if (jobs.size() > command_items_max) return "too many jobs";
+  for (const NewJob& job : jobs) {
+    if (job.id == 0) return "job id is 0";
+    if (job.due_ms < 0) return "due time is negative";
+    if (job.envelope.empty()) return "job has no envelope";
+  }
+  return nullptr;
+}
+
+const char* check_ids(const std::vector<JobId>& ids) {
+  if (ids.empty()) return "no id";
+  if (ids.size() > command_items_max) return "too many ids";
+  for (const JobId id : ids) {
+    if (id == 0) return "id is 0";
+  }
+  return nullptr;
+}
+
+const char* check_groups(const Command& command) {
+  uint64_t total = 0;
+  if (command.groups.size() > command_items_max) return "too many lease groups";
+  for (const LeaseGroup& group : command.groups) {
+    if (group.queue == 0) return "lease group without a queue";
+    if (group.count == 0) return "lease group is empty";
+    if (group.deadline_ms < 0) return "lease deadline is negative";
+    total += group.count;
+  }
+  if (total != command.ids.size()) return "lease groups do not add up to the ids";
+  return nullptr;
+}
+
+const char* check_first_generation(const Command& command) {
+  if (command.first_generation == 0) return "first generation is 0";
+  const uint64_t last = command.first_generation + (command.ids.size() - 1);
+  if (last < command.first_generation) return "generations wrap around";
+  return nullptr;
+}
+
+const char* check_settle_item(const SettleItem& item) {
+  if (item.generation == 0) return "settle of generation 0";
+  switch (item.kind) {
+    case SettleKind::ack:
+      return nullptr;
+    case SettleKind::nack:
+    case SettleKind::fail:
+    case SettleKind::release:
+      break;
+    default:
+      return "unknown kind of settle";
+  }
+  const int64_t delay_ms_min = item.kind == SettleKind::nack ? -1 : 0;
+  if ((item.flags & ~settle_flags_all) != 0) return "unknown settle flag";
+  if (item.delay_ms < delay_ms_min || item.delay_ms > delay_ms_max) return "settle delay";
+  if (item.error.size() > error_bytes_max) return "error text is too long";
+  if (item.kind == SettleKind::release && !item.error.empty()) return "release with an error text";
+  return nullptr;
+}
+
+const char* check_settles(const Command& command) {
+  const bool one = command.type == CommandType::confirm || command.type == CommandType::dead_replay;
+  const bool full = command.type == CommandType::settle;
+  if (command.settles.empty()) return "no token";
+  if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
+  for (const SettleItem& item : command.settles) {
+    if (item.id == 0) return "token with id 0";
+    if (!full) continue;
+    if (const char* reason = check_settle_item(item)) return reason;
+  }
+  return nullptr;
+}
+
+bool queue_status_known(QueueStatus status) {
+  return status == QueueStatus::active || status == QueueStatus::paused ||
+         status == QueueStatus::disabled;
+}
+
+bool durability_known(Durability durability) {
+  return durability == Durability::memory || durability == Durability::process ||
+         durability == Durability::power;
+}
+
+bool stored_state(JobState state) {
+  const auto number = static_cast<uint32_t>(state);
+  return number != 0 && number < job_state_count;
+}
+
+}  // namespace
+
+uint32_t command_fields(CommandType type) {
+  switch (type) {
+    case CommandType::open:
+      return field_unclean;
+    case CommandType::close:
+      return 0;
+    case CommandType::queue_declare:
+      return field_queue | field_name | field_config;
+    case CommandType::queue_configure:
+      return field_queue | field_config;
+    case CommandType::queue_clear:
+      return field_queue | field_states;
+    case CommandType::queue_delete:
+      return field_queue;
+    case CommandType::enqueue:
+      return field_queue | field_jobs;
+    case CommandType::lease:
+      return field_first_generation | field_groups | field_ids;
+    case CommandType::confirm:
+    case CommandType::extend:
+      return field_queue | field_deadline | field_tokens;
+    case CommandType::settle:
+      return field_queue | field_tokens | field_settles;
+    case CommandType::expire:
+    case CommandType::promote:
+      return field_ids;
+    case CommandType::cancel:
+      return field_queue | field_ids;
+    case CommandType::dead_replay:
+    case CommandType::dead_remove:
+      return field_queue | field_tokens;
+  }
+  return 0;
+}
+
+const char* check_command(const Command& command) {
+  const auto number = static_cast<uint32_t>(command.type);
+  if (number < static_cast<uint32_t>(CommandType::open)) return "unknown type of command";
+  if (number > static_cast<uint32_t>(CommandType::dead_remove)) return "unknown type of command";
+  const uint32_t fields = command_fields(command.type);
+  if (command.now_ms < 0) return "time is negative";
+  if ((fields & field_queue) && command.queue == 0) return "queue is 0";
+  if ((fields & field_deadline) && command.deadline_ms < 0) return "deadline is negative";
+  if (fields & field_states) {
+    if (command.states == 0) return "no state to clear";
+    if ((command.states & ~clearable_states) != 0) return "unknown state to clear";
+  }
+  if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
+  const char* reason = nullptr;
+  if (fields & field_config) reason = check_config(command.config);
+  if (!reason && (fields & field_jobs)) reason = check_jobs(command.jobs);
+  if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
+  if (!reason && (fields & field_groups)) reason = check_groups(command);
+  if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
+  if (!reason && (fields & field_tokens)) reason = check_settles(command);
+  return reason;
+}
+
+const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
+                          std::span<const int64_t> list_ms) {
+  switch (kind) {
+    case BackoffKind::none:
+      return nullptr;
+    case BackoffKind::fixed:
+      if (base_ms < 0 || base_ms > delay_ms_max) return "backoff base";
+      return nullptr;
+    case BackoffKind::exponential:
+      if (base_ms < 0 || base_ms > max_ms) return "backoff base";
+      if (max_ms > delay_ms_max) return "backoff cap";
+      return nullptr;
+    case BackoffKind::list:
+      if (list_ms.empty() || list_ms.size() > backoff_list_max) return "length of the backoff list";
+      for (const int64_t delay_ms : list_ms) {
+        if (delay_ms < 0 || delay_ms > delay_ms_max) return "delay in the backoff list";
+      }
+      return nullptr;
+  }
+  return "unknown kind of backoff";
+}
+
+const char* check_config(const QueueConfig& config) {
+  if (config.max_retries > max_retries_max) return "max retries";
+  if (config.lease_ms < 1 || config.lease_ms > delay_ms_max) return "lease time";
+  if (!durability_known(config.durability)) return "unknown durability";
+  if (!queue_status_known(config.status)) return "unknown queue status";
+  if (config.version == 0) return "version of the configuration is 0";
+  return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
+                       config.backoff.list_ms);
+}
+
+const char* check_job_row(const JobRow& row) {
+  if (row.queue == 0) return "queue is 0";
+  if (!stored_state(row.state)) return "unknown job state";
+  if (static_cast<uint32_t>(row.reason) > static_cast<uint32_t>(DeadReason::lease_expired)) {
+    return "unknown dead reason";
+  }
+  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
+  if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
+    return "due time is negative";
+  }
+  const bool held = row.state == JobState::leased || row.state == JobState::running;
+  if (held && row.generation == 0) return "lease of generation 0";
+  if (row.last_error.size() > error_bytes_max) return "error text is too long";
+  return nullptr;
+}
+
+const char* check_queue_row(const QueueRow& row) {
+  if (row.id == 0) return "queue is 0";
+  if (!queue_name_valid(row.name)) return "queue name";
+  if (row.created_ms < 0) return "time is negative";
+  if (row.lanes.size() > lanes_max) return "too many lanes";
+  std::bitset<lanes_max> seen;
+  for (const LaneRow& lane : row.lanes) {
+    if (seen.test(lane.priority)) return "two lanes of one priority";
+    seen.set(lane.priority);
+  }
+  return check_config(row.config);
+}
+
+const char* check_meta_row(const MetaRow& row) {
+  if (row.next_job_id == 0) return "next job id is 0";
+  if (row.next_generation == 0) return "next generation is 0";
+  if (row.next_queue_id == 0) return "next queue id is 0";
+  for (const TrashRow& trash : row.trash) {
+    if (trash.queue == 0) return "trash without a queue";
+    const bool ranged = trash.state == JobState::ready || trash.state == JobState::dead;
+    if (!ranged && trash.state != JobState::delayed) return "state of trash";
+    if (ranged && trash.seq_low > trash.seq_high) return "range of trash";
+  }
+  return nullptr;
+}
+
+}  // namespace wq

@@ -1,0 +1,150 @@
+// Reading commands. The FlatBuffers verifier proves that every offset stays inside the buffer, the
+// field table that a type carries its own fields and no other, check_command() that the values make
+// sense. Vectors of structs and integers are read by copies: their elements may lie unaligned.
+#include "engine/record_internal.h"
+#include "engine/schema/command_generated.h"
+
+namespace wq {
+namespace {
+
+struct FieldSlot {
+  CommandField field;
+  flatbuffers::voffset_t slot;
+};
+
+constexpr FieldSlot field_slots[] = {
+    {field_queue, fb::Command::VT_QUEUE},
+    {field_jobs, fb::Command::VT_JOBS},
+    {field_tokens, fb::Command::VT_TOKENS},
+    {field_ids, fb::Command::VT_IDS},
+    {field_groups, fb::Command::VT_GROUPS},
+    {field_first_generation, fb::Command::VT_FIRST_GENERATION},
+    {field_settles, fb::Command::VT_SETTLES},
+    {field_deadline, fb::Command::VT_DEADLINE_MS},
+    {field_states, fb::Command::VT_STATES},
+    {field_unclean, fb::Command::VT_UNCLEAN},
+    {field_name, fb::Command::VT_NAME},
+    {field_config, fb::Command::VT_CONFIG},
+};
+
+bool has_only(const uint8_t* data, uint32_t fields) {
+  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(data);
+  for (const FieldSlot& entry : field_slots) {
+    if ((fields & entry.field) == 0 && root->CheckField(entry.slot)) return false;
+  }
+  return true;
+}
+
+const char* read_jobs(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const auto* jobs = table->jobs();
+  if (jobs == nullptr) return "no job";
+  if (jobs->size() > command_items_max) return "too many jobs";
+  command.jobs.reserve(jobs->size());
+  for (const fb::NewJob* job : *jobs) {
+    const Bytes envelope = vector_bytes(job->envelope());
+    if (const char* reason = check_envelope(envelope)) return reason;
+    command.jobs.push_back({.id = job->id(),
+                            .due_ms = job->due_ms(),
+                            .max_attempts = job->max_attempts(),
+                            .priority = job->priority(),
+                            .envelope = image.in_input(envelope)});
+  }
+  return nullptr;
+}
+
+const char* read_tokens(const fb::Command* table, Command& command) {
+  const Bytes bytes = vector_bytes(table->tokens());
+  const size_t count = bytes.size() / sizeof(fb::Token);
+  if (count > command_items_max) return "too many tokens";
+  command.settles.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    fb::Token token;
+    std::memcpy(&token, bytes.data() + i * sizeof token, sizeof token);
+    command.settles[i].id = token.id();
+    command.settles[i].generation = token.generation();
+  }
+  return nullptr;
+}
+
+const char* read_settles(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const auto* settles = table->settles();
+  if (settles->size() > command_items_max) return "too many settles";
+  command.settles.reserve(settles->size());
+  for (const fb::SettleItem* item : *settles) {
+    command.settles.push_back({.id = item->id(),
+                               .generation = item->generation(),
+                               .kind = static_cast<SettleKind>(item->kind()),
+                               .flags = item->flags(),
+                               .priority = item->priority(),
+                               .delay_ms = item->delay_ms(),
+                               .error = as_text(image.in_input(vector_bytes(item->error())))});
+  }
+  return nullptr;
+}
+
+const char* read_ids(const fb::Command* table, Command& command) {
+  const Bytes bytes = vector_bytes(table->ids());
+  const size_t count = bytes.size() / sizeof(JobId);
+  if (count > command_items_max) return "too many ids";
+  command.ids.resize(count);
+  if (count != 0) std::memcpy(command.ids.data(), bytes.data(), bytes.size());
+  return nullptr;
+}
+
+const char* read_groups(const fb::Command* table, Command& command) {
+  const Bytes bytes = vector_bytes(table->groups());
+  const size_t count = bytes.size() / sizeof(fb::LeaseGroup);
+  if (count > command_items_max) return "too many lease groups";
+  for (size_t i = 0; i < count; ++i) {
+    fb::LeaseGroup group;
+    std::memcpy(&group, bytes.data() + i * sizeof group, sizeof group);
+    command.groups.push_back({group.queue(), group.count(), group.deadline_ms()});
+  }
+  return nullptr;
+}
+
+const char* read_parts(const AlignedImage& image, const fb::Command* table, uint32_t fields,
+                       Command& command) {
+  if ((fields & field_tokens) && table->tokens() && table->settles()) return "tokens and settles";
+  const char* reason = nullptr;
+  if (fields & field_jobs) reason = read_jobs(image, table, command);
+  if (!reason && (fields & field_settles) && table->settles()) {
+    reason = read_settles(image, table, command);
+  } else if (!reason && (fields & field_tokens)) {
+    reason = read_tokens(table, command);
+  }
+  if (!reason && (fields & field_ids)) reason = read_ids(table, command);
+  if (!reason && (fields & field_groups)) reason = read_groups(table, command);
+  if (!reason && (fields & field_config)) reason = read_config(table->config(), command.config);
+  return reason;
+}
+
+const char* read_command(const AlignedImage& image, Command& command) {
+  if (image.size() > command_bytes_max) return "longer than any record";
+  // Every job or settle, the command itself, its config and backoff.
+  constexpr flatbuffers::uoffset_t tables_max = command_items_max + 3;
+  flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
+  if (!verifier.VerifyBuffer<fb::Command>(command_identifier)) return "not well formed";
+  const auto* table = flatbuffers::GetRoot<fb::Command>(image.data());
+  command.reset(static_cast<CommandType>(table->type()), table->now_ms());
+  const uint32_t fields = command_fields(command.type);
+  if (!has_only(image.data(), fields)) return "a field that its type does not have";
+  command.queue = table->queue();
+  command.states = table->states();
+  command.unclean = table->unclean();
+  command.deadline_ms = table->deadline_ms();
+  command.first_generation = table->first_generation();
+  command.name = as_text(image.in_input(vector_bytes(table->name())));
+  if (const char* reason = read_parts(image, table, fields, command)) return reason;
+  return check_command(command);
+}
+
+}  // namespace
+
+Status decode_command(Bytes bytes, Command& command) {
+  const AlignedImage image(bytes);
+  if (const char* reason = read_command(image, command)) return corrupt_record("command", reason);
+  return {};
+}
+
+}  // namespace wq

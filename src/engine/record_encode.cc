@@ -1,0 +1,332 @@
+// The encoding half of record.h. Builders are kept and reused, so the hot calls (one envelope, one
+// enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back at
+// the next call. Tables add their fields from the widest type to the narrowest, which saves padding.
+#include <utility>
+
+#include "base/check.h"
+#include "engine/record_internal.h"
+#include "engine/schema/command_generated.h"
+#include "engine/schema/envelope_generated.h"
+#include "engine/schema/rows_generated.h"
+
+namespace wq {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+using flatbuffers::Vector;
+using ByteVector = Offset<Vector<uint8_t>>;
+
+// A builder that held more than this is emptied to the ground instead of being kept.
+constexpr uint32_t builder_keep_bytes = 1u << 20;
+// Room for what stands around the variable parts of one item: table, vtable, lengths, padding.
+constexpr uint64_t item_overhead_bytes = 128;
+
+class ReusedBuilder {
+ public:
+  FlatBufferBuilder& start() {
+    if (builder_.GetSize() > builder_keep_bytes) {
+      builder_.Reset();
+    } else {
+      builder_.Clear();
+    }
+    return builder_;
+  }
+  Bytes bytes() const {
+    return {reinterpret_cast<const std::byte*>(builder_.GetBufferPointer()), builder_.GetSize()};
+  }
+
+ private:
+  FlatBufferBuilder builder_;
+};
+
+// Null (and so no byte in the record) for an empty input.
+ByteVector put_bytes(FlatBufferBuilder& b, Bytes bytes) {
+  if (bytes.empty()) return {};
+  return b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+// Only what the kind uses is stored.
+Offset<fb::Backoff> put_backoff(FlatBufferBuilder& b, const Backoff& backoff) {
+  if (backoff.kind == BackoffKind::none) return {};
+  Offset<Vector<int64_t>> list;
+  if (backoff.kind == BackoffKind::list) list = b.CreateVector(backoff.list_ms);
+  fb::BackoffBuilder table(b);
+  if (backoff.kind == BackoffKind::exponential) table.add_max_ms(backoff.max_ms);
+  if (backoff.kind != BackoffKind::list) table.add_base_ms(backoff.base_ms);
+  table.add_list_ms(list);
+  table.add_kind(static_cast<uint8_t>(backoff.kind));
+  return table.Finish();
+}
+
+Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& config) {
+  const auto backoff = put_backoff(b, config.backoff);
+  fb::QueueConfigBuilder table(b);
+  table.add_version(config.version);
+  table.add_lease_ms(config.lease_ms);
+  table.add_backoff(backoff);
+  table.add_max_retries(config.max_retries);
+  table.add_max_running(config.max_running);
+  table.add_status(static_cast<uint8_t>(config.status));
+  table.add_durability(static_cast<uint8_t>(config.durability));
+  return table.Finish();
+}
+
+bool all_acks(const std::vector<SettleItem>& settles) {
+  for (const SettleItem& item : settles) {
+    if (item.kind != SettleKind::ack) return false;
+  }
+  return true;
+}
+
+Offset<Vector<const fb::Token*>> put_tokens(FlatBufferBuilder& b,
+                                            const std::vector<SettleItem>& settles) {
+  fb::Token* out = nullptr;
+  const auto offset = b.CreateUninitializedVectorOfStructs<fb::Token>(settles.size(), &out);
+  for (size_t i = 0; i < settles.size(); ++i) {
+    out[i] = fb::Token(settles[i].id, settles[i].generation);
+  }
+  return Offset<Vector<const fb::Token*>>(offset);
+}
+
+Offset<Vector<const fb::LeaseGroup*>> put_groups(FlatBufferBuilder& b,
+                                                 const std::vector<LeaseGroup>& groups) {
+  fb::LeaseGroup* out = nullptr;
+  const auto offset = b.CreateUninitializedVectorOfStructs<fb::LeaseGroup>(groups.size(), &out);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    out[i] = fb::LeaseGroup(groups[i].deadline_ms, groups[i].queue, groups[i].count);
+  }
+  return Offset<Vector<const fb::LeaseGroup*>>(offset);
+}
+
+Offset<fb::NewJob> put_job(FlatBufferBuilder& b, const NewJob& job) {
+  const auto envelope = put_bytes(b, job.envelope);
+  fb::NewJobBuilder table(b);
+  table.add_id(job.id);
+  table.add_due_ms(job.due_ms);
+  table.add_envelope(envelope);
+  table.add_max_attempts(job.max_attempts);
+  table.add_priority(job.priority);
+  return table.Finish();
+}
+
+Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) {
+  const bool ack = item.kind == SettleKind::ack;
+  const auto error = ack ? ByteVector() : put_bytes(b, as_bytes(item.error));
+  fb::SettleItemBuilder table(b);
+  table.add_id(item.id);
+  table.add_generation(item.generation);
+  if (!ack) table.add_delay_ms(item.delay_ms);
+  table.add_error(error);
+  table.add_kind(static_cast<uint8_t>(item.kind));
+  if (!ack) table.add_flags(item.flags);
+  if (!ack) table.add_priority(item.priority);
+  return table.Finish();
+}
+
+// An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can do.
+uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
+  uint64_t items = 1;
+  uint64_t bytes = 0;
+  if (fields & field_jobs) {
+    items += command.jobs.size();
+    for (const NewJob& job : command.jobs) bytes += job.envelope.size();
+  }
+  if (fields & field_tokens) {
+    items += command.settles.size();
+    for (const SettleItem& item : command.settles) bytes += item.error.size();
+  }
+  if (fields & field_groups) items += command.groups.size();
+  if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
+  return bytes + items * item_overhead_bytes + queue_name_bytes_max +
+         backoff_list_max * sizeof(int64_t);
+}
+
+uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
+  uint64_t header_bytes = 0;
+  for (const Header& header : headers) {
+    WQ_CHECK(!header.name.empty());
+    WQ_CHECK(header.name.size() <= header_name_bytes_max);
+    header_bytes += header.name.size() + header.value.size();
+  }
+  WQ_CHECK(headers.size() <= headers_count_max);
+  WQ_CHECK(header_bytes <= headers_bytes_max);
+  return payload.size();
+}
+
+}  // namespace
+
+struct Encoder::Impl {
+  ReusedBuilder command;
+  ReusedBuilder envelope;
+  ReusedBuilder row;
+  std::vector<Offset<fb::NewJob>> jobs;
+  std::vector<Offset<fb::SettleItem>> settles;
+  std::vector<Offset<fb::Header>> headers;
+};
+
+Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
+Encoder::~Encoder() = default;
+
+Bytes Encoder::command(const Command& command) {
+  const char* reason = check_command(command);
+  WQ_CHECK(reason == nullptr);
+  const uint32_t fields = command_fields(command.type);
+  WQ_CHECK(command_bytes_bound(command, fields) <= command_bytes_max);
+  FlatBufferBuilder& b = impl_->command.start();
+
+  Offset<Vector<Offset<fb::NewJob>>> jobs;
+  Offset<Vector<Offset<fb::SettleItem>>> settles;
+  Offset<Vector<const fb::Token*>> tokens;
+  Offset<Vector<const fb::LeaseGroup*>> groups;
+  Offset<Vector<uint64_t>> ids;
+  Offset<fb::QueueConfig> config;
+  ByteVector name;
+  if (fields & field_jobs) {
+    impl_->jobs.clear();
+    for (const NewJob& job : command.jobs) impl_->jobs.push_back(put_job(b, job));
+    jobs = b.CreateVector(impl_->jobs);
+  }
+  if ((fields & field_settles) && !all_acks(command.settles)) {
+    impl_->settles.clear();
+    for (const SettleItem& item : command.settles) impl_->settles.push_back(put_settle(b, item));
+    settles = b.CreateVector(impl_->settles);
+  } else if (fields & field_tokens) {
+    tokens = put_tokens(b, command.settles);
+  }
+  if (fields & field_groups) groups = put_groups(b, command.groups);
+  if (fields & field_ids) ids = b.CreateVector(command.ids);
+  if (fields & field_config) config = put_config(b, command.config);
+  if (fields & field_name) name = put_bytes(b, as_bytes(command.name));
+
+  fb::CommandBuilder table(b);
+  table.add_now_ms(command.now_ms);
+  if (fields & field_first_generation) table.add_first_generation(command.first_generation);
+  if (fields & field_deadline) table.add_deadline_ms(command.deadline_ms);
+  table.add_jobs(jobs);
+  table.add_tokens(tokens);
+  table.add_ids(ids);
+  table.add_groups(groups);
+  table.add_settles(settles);
+  table.add_name(name);
+  table.add_config(config);
+  if (fields & field_queue) table.add_queue(command.queue);
+  if (fields & field_states) table.add_states(command.states);
+  table.add_type(static_cast<uint16_t>(command.type));
+  if (fields & field_unclean) table.add_unclean(command.unclean);
+  b.Finish(table.Finish(), command_identifier);
+  return impl_->command.bytes();
+}
+
+Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
+                        int64_t enqueued_ms) {
+  WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
+  WQ_CHECK(enqueued_ms >= 0);
+  WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
+  FlatBufferBuilder& b = impl_->envelope.start();
+
+  Offset<Vector<Offset<fb::Header>>> header_vector;
+  if (!headers.empty()) {
+    impl_->headers.clear();
+    for (const Header& header : headers) {
+      const auto name = put_bytes(b, header.name);
+      const auto value = put_bytes(b, header.value);
+      impl_->headers.push_back(fb::CreateHeader(b, name, value));
+    }
+    header_vector = b.CreateVector(impl_->headers);
+  }
+  const auto policy = put_backoff(b, backoff);
+  const auto body = put_bytes(b, payload);
+  fb::EnvelopeBuilder table(b);
+  table.add_enqueued_ms(enqueued_ms);
+  table.add_payload(body);
+  table.add_headers(header_vector);
+  table.add_backoff(policy);
+  b.Finish(table.Finish());
+  return impl_->envelope.bytes();
+}
+
+Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
+  const char* reason = check_job_row(row);
+  WQ_CHECK(reason == nullptr);
+  FlatBufferBuilder& b = impl_->row.start();
+  const auto body = put_bytes(b, envelope);
+  const auto error = put_bytes(b, as_bytes(row.last_error));
+  fb::JobRowBuilder table(b);
+  table.add_position(row.position);
+  table.add_since_ms(row.since_ms);
+  table.add_generation(row.generation);
+  table.add_leased_ms(row.leased_ms);
+  table.add_deadline_ms(row.deadline_ms);
+  table.add_queue(row.queue);
+  table.add_envelope(body);
+  table.add_epoch(row.epoch);
+  table.add_attempts(row.attempts);
+  table.add_exceptions(row.exceptions);
+  table.add_failures(row.failures);
+  table.add_last_error(error);
+  table.add_replays(row.replays);
+  table.add_max_attempts(row.max_attempts);
+  table.add_state(static_cast<uint8_t>(row.state));
+  table.add_priority(row.priority);
+  table.add_reason(static_cast<uint8_t>(row.reason));
+  b.Finish(table.Finish());
+  return impl_->row.bytes();
+}
+
+Bytes Encoder::queue_row(const QueueRow& row) {
+  const char* reason = check_queue_row(row);
+  WQ_CHECK(reason == nullptr);
+  FlatBufferBuilder& b = impl_->row.start();
+  const auto config = put_config(b, row.config);
+  const auto name = put_bytes(b, as_bytes(row.name));
+  const QueueTotals& t = row.totals;
+  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
+                                            t.released, t.expired, t.dead, t.replayed,
+                                            t.cancelled, t.cleared);
+  const auto counts = b.CreateVector(row.counts, job_state_count);
+  const auto epochs = b.CreateVector(row.epochs, job_state_count);
+  std::vector<fb::Lane> lanes;
+  for (const LaneRow& lane : row.lanes) {
+    lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
+  }
+  const auto lane_vector = b.CreateVectorOfStructs(lanes);
+  fb::QueueRowBuilder table(b);
+  table.add_created_ms(row.created_ms);
+  table.add_next_dead_seq(row.next_dead_seq);
+  table.add_next_front_seq(row.next_front_seq);
+  table.add_next_tail_seq(row.next_tail_seq);
+  table.add_lanes(lane_vector);
+  table.add_epochs(epochs);
+  table.add_counts(counts);
+  table.add_totals(totals);
+  table.add_config(config);
+  table.add_name(name);
+  table.add_id(row.id);
+  b.Finish(table.Finish(), queue_row_identifier);
+  return impl_->row.bytes();
+}
+
+Bytes Encoder::meta_row(const MetaRow& row) {
+  const char* reason = check_meta_row(row);
+  WQ_CHECK(reason == nullptr);
+  FlatBufferBuilder& b = impl_->row.start();
+  std::vector<fb::Trash> entries;
+  for (const TrashRow& trash : row.trash) {
+    entries.emplace_back(trash.seq_low, trash.seq_high, trash.lsn, trash.queue, trash.epoch_below,
+                         static_cast<uint8_t>(trash.state), trash.priority);
+  }
+  const auto trash_vector = b.CreateVectorOfStructs(entries);
+  fb::MetaRowBuilder table(b);
+  table.add_applied_lsn(row.applied_lsn);
+  table.add_next_job_id(row.next_job_id);
+  table.add_next_generation(row.next_generation);
+  table.add_uuid_low(row.uuid_low);
+  table.add_uuid_high(row.uuid_high);
+  table.add_next_queue_id(row.next_queue_id);
+  table.add_trash(trash_vector);
+  b.Finish(table.Finish(), meta_row_identifier);
+  return impl_->row.bytes();
+}
+
+}  // namespace wq

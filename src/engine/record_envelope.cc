@@ -1,0 +1,116 @@
+// Reading envelopes, and the small tables that several records share.
+#include "engine/record_internal.h"
+#include "engine/schema/envelope_generated.h"
+
+namespace wq {
+namespace {
+
+// A backoff table unpacked without allocating.
+struct BackoffParts {
+  BackoffKind kind = BackoffKind::none;
+  int64_t base_ms = 0;
+  int64_t max_ms = 0;
+  size_t list_count = 0;
+  int64_t list_ms[backoff_list_max] = {};
+};
+
+const char* unpack_backoff(const fb::Backoff* table, BackoffParts& parts) {
+  parts.kind = static_cast<BackoffKind>(table->kind());
+  if (parts.kind == BackoffKind::none) return "backoff table without a kind";
+  parts.base_ms = table->base_ms();
+  parts.max_ms = table->max_ms();
+  const Bytes list = vector_bytes(table->list_ms());
+  parts.list_count = list.size() / sizeof(int64_t);
+  if (parts.list_count > backoff_list_max) return "length of the backoff list";
+  if (!list.empty()) std::memcpy(parts.list_ms, list.data(), list.size());
+  return check_backoff(parts.kind, parts.base_ms, parts.max_ms, {parts.list_ms, parts.list_count});
+}
+
+const char* check_headers(const flatbuffers::Vector<flatbuffers::Offset<fb::Header>>* headers) {
+  if (headers == nullptr) return nullptr;
+  if (headers->size() > headers_count_max) return "too many headers";
+  size_t total_bytes = 0;
+  for (const fb::Header* header : *headers) {
+    const size_t name_bytes = vector_bytes(header->name()).size();
+    if (name_bytes == 0 || name_bytes > header_name_bytes_max) return "length of a header name";
+    total_bytes += name_bytes + vector_bytes(header->value()).size();
+    if (total_bytes > headers_bytes_max) return "headers are too long";
+  }
+  return nullptr;
+}
+
+const char* check_aligned_envelope(const AlignedImage& image) {
+  if (image.size() > command_bytes_max) return "envelope is too long";
+  // All headers, the envelope itself and its backoff.
+  constexpr flatbuffers::uoffset_t tables_max = headers_count_max + 2;
+  flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
+  if (!verifier.VerifyBuffer<fb::Envelope>()) return "envelope is not well formed";
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(image.data());
+  if (table->enqueued_ms() < 0) return "enqueue time is negative";
+  if (vector_bytes(table->payload()).size() > payload_bytes_absolute_max) return "payload size";
+  if (table->backoff() != nullptr) {
+    BackoffParts parts;
+    if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
+  }
+  return check_headers(table->headers());
+}
+
+}  // namespace
+
+const char* check_envelope(Bytes bytes) { return check_aligned_envelope(AlignedImage(bytes)); }
+
+const char* read_backoff(const fb::Backoff* table, Backoff& out) {
+  out = Backoff();
+  if (table == nullptr) return nullptr;
+  BackoffParts parts;
+  if (const char* reason = unpack_backoff(table, parts)) return reason;
+  out.kind = parts.kind;
+  out.base_ms = parts.base_ms;
+  out.max_ms = parts.max_ms;
+  out.list_ms.assign(parts.list_ms, parts.list_ms + parts.list_count);
+  return nullptr;
+}
+
+const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
+  if (table == nullptr) return "no configuration";
+  out.max_running = table->max_running();
+  out.max_retries = table->max_retries();
+  out.lease_ms = table->lease_ms();
+  out.durability = static_cast<Durability>(table->durability());
+  out.status = static_cast<QueueStatus>(table->status());
+  out.version = table->version();
+  if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
+  return check_config(out);
+}
+
+Result<Envelope> decode_envelope(Bytes bytes) {
+  const AlignedImage image(bytes);
+  if (const char* reason = check_aligned_envelope(image)) return corrupt_record("job", reason);
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(image.data());
+  Envelope envelope;
+  envelope.payload = image.in_input(vector_bytes(table->payload()));
+  envelope.enqueued_ms = table->enqueued_ms();
+  if (table->headers() != nullptr) {
+    envelope.headers.reserve(table->headers()->size());
+    for (const fb::Header* header : *table->headers()) {
+      envelope.headers.push_back({image.in_input(vector_bytes(header->name())),
+                                  image.in_input(vector_bytes(header->value()))});
+    }
+  }
+  if (const char* reason = read_backoff(table->backoff(), envelope.backoff)) {
+    return corrupt_record("job", reason);
+  }
+  return envelope;
+}
+
+Bytes trusted_payload(Bytes envelope) {
+  const auto* start = reinterpret_cast<const uint8_t*>(envelope.data());
+  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
+  // The address of the vector, not a Vector: the bytes may lie unaligned.
+  const auto* vector = root->GetPointer<const uint8_t*>(fb::Envelope::VT_PAYLOAD);
+  if (vector == nullptr) return {};
+  const auto count = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector);
+  return {reinterpret_cast<const std::byte*>(vector + sizeof count), count};
+}
+
+}  // namespace wq

@@ -1,0 +1,272 @@
+// A command as one line of JSON, for people and for `wq log dump`. Payloads and error texts show by
+// length only: a log dump may be pasted into a bug report.
+#include <cinttypes>
+#include <cstdio>
+
+#include "engine/record.h"
+#include "engine/record_internal.h"
+
+namespace wq {
+namespace {
+
+const char* command_name(CommandType type) {
+  switch (type) {
+    case CommandType::open:
+      return "open";
+    case CommandType::close:
+      return "close";
+    case CommandType::queue_declare:
+      return "queue_declare";
+    case CommandType::queue_configure:
+      return "queue_configure";
+    case CommandType::queue_clear:
+      return "queue_clear";
+    case CommandType::queue_delete:
+      return "queue_delete";
+    case CommandType::enqueue:
+      return "enqueue";
+    case CommandType::lease:
+      return "lease";
+    case CommandType::confirm:
+      return "confirm";
+    case CommandType::extend:
+      return "extend";
+    case CommandType::settle:
+      return "settle";
+    case CommandType::expire:
+      return "expire";
+    case CommandType::promote:
+      return "promote";
+    case CommandType::cancel:
+      return "cancel";
+    case CommandType::dead_replay:
+      return "dead_replay";
+    case CommandType::dead_remove:
+      return "dead_remove";
+  }
+  return "unknown";
+}
+
+const char* settle_name(SettleKind kind) {
+  switch (kind) {
+    case SettleKind::ack:
+      return "ack";
+    case SettleKind::nack:
+      return "nack";
+    case SettleKind::fail:
+      return "fail";
+    case SettleKind::release:
+      return "release";
+  }
+  return "unknown";
+}
+
+const char* backoff_name(BackoffKind kind) {
+  switch (kind) {
+    case BackoffKind::none:
+      return "none";
+    case BackoffKind::fixed:
+      return "fixed";
+    case BackoffKind::exponential:
+      return "exponential";
+    case BackoffKind::list:
+      return "list";
+  }
+  return "unknown";
+}
+
+const char* durability_name(Durability durability) {
+  switch (durability) {
+    case Durability::memory:
+      return "memory";
+    case Durability::process:
+      return "process";
+    case Durability::power:
+      return "power";
+  }
+  return "unknown";
+}
+
+const char* status_name(QueueStatus status) {
+  switch (status) {
+    case QueueStatus::active:
+      return "active";
+    case QueueStatus::paused:
+      return "paused";
+    case QueueStatus::disabled:
+      return "disabled";
+  }
+  return "unknown";
+}
+
+// Appends members to one JSON text; puts the commas.
+class JsonLine {
+ public:
+  void open(char bracket) {
+    comma();
+    text_.push_back(bracket);
+    first_ = true;
+  }
+  void close(char bracket) {
+    text_.push_back(bracket);
+    first_ = false;
+  }
+  void key(const char* name) {
+    comma();
+    text_.append("\"").append(name).append("\":");
+    first_ = true;  // the value follows without a comma
+  }
+  void raw(const std::string& value) {
+    comma();
+    text_.append(value);
+  }
+  void number(const char* name, uint64_t value) {
+    key(name);
+    raw(std::to_string(value));
+  }
+  void time(const char* name, int64_t value) {
+    key(name);
+    raw(std::to_string(value));
+  }
+  void flag(const char* name, bool value) {
+    key(name);
+    raw(value ? "true" : "false");
+  }
+  void string(const char* name, std::string_view value) {
+    key(name);
+    comma();
+    text_.push_back('"');
+    for (const char c : value) escape(c);
+    text_.push_back('"');
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void comma() {
+    if (!first_) text_.push_back(',');
+    first_ = false;
+  }
+  void escape(char c) {
+    if (c == '"' || c == '\\') {
+      text_.push_back('\\');
+      text_.push_back(c);
+    } else if (static_cast<uint8_t>(c) < 0x20) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned>(c));
+      text_.append(buffer);
+    } else {
+      text_.push_back(c);
+    }
+  }
+
+  std::string text_;
+  bool first_ = true;
+};
+
+void add_config(JsonLine& json, const QueueConfig& config) {
+  json.key("config");
+  json.open('{');
+  json.number("version", config.version);
+  json.string("status", status_name(config.status));
+  json.string("durability", durability_name(config.durability));
+  json.number("max_running", config.max_running);
+  json.number("max_retries", config.max_retries);
+  json.time("lease_ms", config.lease_ms);
+  json.string("backoff", backoff_name(config.backoff.kind));
+  const BackoffKind kind = config.backoff.kind;
+  if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {
+    json.time("backoff_base_ms", config.backoff.base_ms);
+  }
+  if (kind == BackoffKind::exponential) json.time("backoff_max_ms", config.backoff.max_ms);
+  if (kind == BackoffKind::list) {
+    json.key("backoff_list_ms");
+    json.open('[');
+    for (const int64_t delay_ms : config.backoff.list_ms) json.raw(std::to_string(delay_ms));
+    json.close(']');
+  }
+  json.close('}');
+}
+
+void add_jobs(JsonLine& json, const std::vector<NewJob>& jobs) {
+  json.key("jobs");
+  json.open('[');
+  for (const NewJob& job : jobs) {
+    json.open('{');
+    json.number("id", job.id);
+    json.number("priority", job.priority);
+    if (job.due_ms != 0) json.time("due_ms", job.due_ms);
+    if (job.max_attempts != 0) json.number("max_attempts", job.max_attempts);
+    if (!job.envelope.empty()) {
+      json.number("payload_bytes", trusted_payload(job.envelope).size());
+      json.number("envelope_bytes", job.envelope.size());
+    }
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_groups(JsonLine& json, const std::vector<LeaseGroup>& groups) {
+  json.key("groups");
+  json.open('[');
+  for (const LeaseGroup& group : groups) {
+    json.open('{');
+    json.number("queue", group.queue);
+    json.number("count", group.count);
+    json.time("deadline_ms", group.deadline_ms);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_settles(JsonLine& json, const Command& command) {
+  const bool full = command.type == CommandType::settle;
+  json.key(full ? "settles" : "tokens");
+  json.open('[');
+  for (const SettleItem& item : command.settles) {
+    json.open('{');
+    json.number("id", item.id);
+    json.number("generation", item.generation);
+    if (full) json.string("kind", settle_name(item.kind));
+    if (full && item.kind != SettleKind::ack) {
+      if (item.kind != SettleKind::fail) json.time("delay_ms", item.delay_ms);
+      if (item.flags & settle_front) json.flag("front", true);
+      if (item.flags & settle_no_exception) json.flag("no_exception", true);
+      if (item.flags & settle_priority) json.number("priority", item.priority);
+      if (!item.error.empty()) json.number("error_bytes", item.error.size());
+    }
+    json.close('}');
+  }
+  json.close(']');
+}
+
+void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
+  json.key("ids");
+  json.open('[');
+  for (const JobId id : ids) json.raw(std::to_string(id));
+  json.close(']');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  const uint32_t fields = command_fields(command.type);
+  JsonLine json;
+  json.open('{');
+  json.string("type", command_name(command.type));
+  json.time("now_ms", command.now_ms);
+  if (fields & field_unclean) json.flag("unclean", command.unclean);
+  if (fields & field_queue) json.number("queue", command.queue);
+  if (fields & field_name) json.string("name", command.name);
+  if (fields & field_states) json.number("states", command.states);
+  if (fields & field_deadline) json.time("deadline_ms", command.deadline_ms);
+  if (fields & field_first_generation) json.number("first_generation", command.first_generation);
+  if (fields & field_config) add_config(json, command.config);
+  if (fields & field_groups) add_groups(json, command.groups);
+  if (fields & field_ids) add_ids(json, command.ids);
+  if (fields & field_jobs) add_jobs(json, command.jobs);
+  if (fields & field_tokens) add_settles(json, command);
+  json.close('}');
+  return json.take();
+}
+
+}  // namespace wq
