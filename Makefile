@@ -1,8 +1,10 @@
-# Front door of the build. Each target installs what is missing (Debian, Ubuntu), configures, builds and goes.
+# Front door of the build. Each target installs what is missing (Debian, Ubuntu), configures, builds
+# and goes.
 #   make run [FILE=jobs.jsonl]   the demo, or your own file of jobs
 #   make test                    everything that a change must pass; last line: "N passed, N failed"
 #   make build install           PRESET=release  PREFIX=/usr/local  DESTDIR=
-#   make bench bench-check fuzz  measure; measure and compare with the bounds; fuzz FUZZ_SECONDS per target
+#   make bench bench-check       measure; measure and compare with the bounds
+#   make fuzz                    every fuzz target for FUZZ_SECONDS
 #   make format lint             rewrite with clang-format; check format, repo rules and clang-tidy
 
 PRESET ?= release

@@ -1,5 +1,5 @@
-# build_config.h: what wq_build_info() tells. The commit is read at build time and the header is rewritten
-# only when something in it changes, so a build without changes stays without work.
+# build_config.h: what wq_build_info() tells. The commit is read at build time and the header is
+# rewritten only when something in it changes, so a build without changes stays without work.
 
 set(WQ_BUILD_CONFIG_HEADER "${WQ_GENERATED_DIR}/build_config.h")
 

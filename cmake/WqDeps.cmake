@@ -1,5 +1,5 @@
-# Third-party libraries, each behind a target wq::dep_*. Also installed next to wq-config.cmake and run there for
-# consumers of the static library, so that both sides look for the same things in the same way.
+# Third-party libraries, each behind a target wq::dep_*. Also installed next to wq-config.cmake and
+# run there for consumers of the static library: both sides look for the same things in the same way.
 #
 # Distributions are asked through pkg-config, other package managers through CMake configs. Debian's
 # librocksdb.a is not position independent and can not go into libwq.so: the shared RocksDB is used.
@@ -32,7 +32,7 @@ function(wq_find_dep name module package)
   endif()
   if(NOT found)
     message(FATAL_ERROR "${package} was not found (pkg-config '${module}' or a CMake package). "
-      "On Debian and Ubuntu run scripts/setup.sh; elsewhere install the packages that vcpkg.json lists.")
+      "On Debian and Ubuntu run scripts/setup.sh; elsewhere install what vcpkg.json lists.")
   endif()
   add_library(wq::dep_${name} INTERFACE IMPORTED GLOBAL)
   get_target_property(global ${found} IMPORTED_GLOBAL)
@@ -55,7 +55,7 @@ if(NOT WQ_DEPS_FOR_CONSUMER)
   wq_find_dep(flatbuffers "flatbuffers>=2.0" flatbuffers flatbuffers::flatbuffers)
   find_program(WQ_FLATC flatc)
   if(NOT WQ_FLATC)
-    message(FATAL_ERROR "flatc was not found: install flatbuffers-compiler (scripts/setup.sh does it)")
+    message(FATAL_ERROR "flatc was not found: install flatbuffers-compiler (scripts/setup.sh)")
   endif()
   if(TARGET PkgConfig::WQ_flatbuffers)
     # Generated code needs the headers alone; the module would add -lflatbuffers.

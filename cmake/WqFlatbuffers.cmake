@@ -1,9 +1,10 @@
-# wq_flatbuffers(<target> <file.fbs>...): compiles schemas into the build tree. src/engine/schema/x.fbs is
-# included as "engine/schema/x_generated.h".
+# wq_flatbuffers(<target> <file.fbs>...): compiles schemas into the build tree.
+# src/engine/schema/x.fbs is included as "engine/schema/x_generated.h".
 function(wq_flatbuffers target)
   foreach(schema IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH schema BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    cmake_path(RELATIVE_PATH schema BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE relative)
+    cmake_path(RELATIVE_PATH schema BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src"
+      OUTPUT_VARIABLE relative)
     cmake_path(GET relative PARENT_PATH directory)
     cmake_path(GET relative STEM name)
     set(output "${WQ_GENERATED_DIR}/${directory}/${name}_generated.h")

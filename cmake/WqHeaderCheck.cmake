@@ -1,12 +1,13 @@
-# Compiles every header of the tree alone: one that leans on its includer does not build. The one place
-# where files are globbed, because a header that nobody lists is exactly what this must catch.
+# Compiles every header of the tree alone: one that leans on its includer does not build. The one
+# place where files are globbed, because a header that nobody lists is exactly what this must catch.
 
 file(GLOB_RECURSE wq_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/src/*.h" "${PROJECT_SOURCE_DIR}/tests/*.h")
 set(wq_header_units "")
 foreach(wq_header IN LISTS wq_headers)
   set(wq_unit "${PROJECT_BINARY_DIR}/header_check/${wq_header}.cc")
-  file(CONFIGURE OUTPUT "${wq_unit}" CONTENT "#include \"@PROJECT_SOURCE_DIR@/@wq_header@\"\n" @ONLY)
+  file(CONFIGURE OUTPUT "${wq_unit}" @ONLY
+    CONTENT "#include \"@PROJECT_SOURCE_DIR@/@wq_header@\"\n")
   list(APPEND wq_header_units "${wq_unit}")
 endforeach()
 

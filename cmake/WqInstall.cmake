@@ -1,4 +1,5 @@
-# Install rules, in components: runtime (libwq.so.X), dev (header, archive, .pc, CMake package), tools (wq).
+# Install rules, in components: runtime (libwq.so.X), dev (header, archive, .pc, CMake package),
+# tools (wq).
 include(CMakePackageConfigHelpers)
 
 set(wq_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/wq")
@@ -15,15 +16,18 @@ endif()
 install(TARGETS ${wq_libraries} EXPORT wq-targets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
-install(FILES "${PROJECT_SOURCE_DIR}/include/wq.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+install(FILES "${PROJECT_SOURCE_DIR}/include/wq.h"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 install(EXPORT wq-targets NAMESPACE wq:: DESTINATION "${wq_package_dir}" COMPONENT dev)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wq-config.cmake.in"
   "${PROJECT_BINARY_DIR}/wq-config.cmake" INSTALL_DESTINATION "${wq_package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/wq-config-version.cmake"
   VERSION ${WQ_VERSION} COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/wq-config.cmake" "${PROJECT_BINARY_DIR}/wq-config-version.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/WqDeps.cmake" DESTINATION "${wq_package_dir}" COMPONENT dev)
+install(FILES
+  "${PROJECT_BINARY_DIR}/wq-config.cmake" "${PROJECT_BINARY_DIR}/wq-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/WqDeps.cmake"
+  DESTINATION "${wq_package_dir}" COMPONENT dev)
 
 # The .pc file finds its prefix from where it lies, so an installed tree can be moved.
 cmake_path(SET wq_pc_dir NORMALIZE "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
@@ -34,7 +38,8 @@ if(WQ_WITH_URING)
   string(APPEND WQ_PC_REQUIRES ", liburing")
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/wq.pc.in" "${PROJECT_BINARY_DIR}/wq.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/wq.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+install(FILES "${PROJECT_BINARY_DIR}/wq.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
 if(TARGET wq_cli)
   install(TARGETS wq_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

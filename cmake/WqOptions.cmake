@@ -20,11 +20,12 @@ set(WQ_SANITIZE "" CACHE STRING "Sanitizers: 'address;undefined', 'thread', or e
 
 foreach(wq_sanitizer IN LISTS WQ_SANITIZE)
   if(NOT wq_sanitizer MATCHES "^(address|undefined|thread)$")
-    message(FATAL_ERROR "WQ_SANITIZE: unknown sanitizer '${wq_sanitizer}'; use address, undefined or thread")
+    message(FATAL_ERROR
+      "WQ_SANITIZE: unknown sanitizer '${wq_sanitizer}'; use address, undefined or thread")
   endif()
 endforeach()
 if("thread" IN_LIST WQ_SANITIZE AND "address" IN_LIST WQ_SANITIZE)
-  message(FATAL_ERROR "WQ_SANITIZE: thread and address exclude each other; use two build directories")
+  message(FATAL_ERROR "WQ_SANITIZE: thread and address exclude each other; use two builds")
 endif()
 if(WQ_BUILD_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "WQ_BUILD_FUZZ needs clang++ (libFuzzer); use the preset 'fuzz'")

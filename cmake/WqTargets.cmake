@@ -6,7 +6,8 @@ set(wq_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 set(wq_sanitize_flags "")
 if(WQ_SANITIZE)
   list(JOIN WQ_SANITIZE "," wq_sanitize_list)
-  set(wq_sanitize_flags -fsanitize=${wq_sanitize_list} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  set(wq_sanitize_flags
+    -fsanitize=${wq_sanitize_list} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 if(WQ_BUILD_FUZZ)
   list(APPEND wq_sanitize_flags -fsanitize=fuzzer-no-link)
@@ -25,7 +26,7 @@ function(wq_configure_target target)
     $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wthread-safety>
     $<$<BOOL:${WQ_WERROR}>:-Werror>
     ${wq_sanitize_flags}
-    # Neither messages nor debug information name the directory of the build. gcov needs the real paths.
+    # Neither messages nor debug information name the build's directory. gcov needs the real paths.
     $<$<NOT:$<BOOL:${WQ_COVERAGE}>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
   target_compile_definitions(${target} PRIVATE $<$<BOOL:${WQ_INVARIANTS}>:WQ_INVARIANTS>
     $<$<BOOL:${WQ_WITH_URING}>:WQ_WITH_URING>)
@@ -65,5 +66,6 @@ endfunction()
 
 function(wq_set_public_includes target)
   target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()

@@ -12,9 +12,9 @@ set(WQ_TEST_ENVIRONMENT
   "TEST_TMPDIR=${PROJECT_BINARY_DIR}/tmp"
   "ASAN_OPTIONS=detect_container_overflow=0:detect_stack_use_after_return=1"
   "UBSAN_OPTIONS=print_stacktrace=1"
-  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+  "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
-# wq_set_test_properties(<test> [LABELS ...] [TIMEOUT seconds]): what every ctest test of ours carries.
+# wq_set_test_properties(<test> [LABELS ...] [TIMEOUT seconds]): what every test of ours carries.
 function(wq_set_test_properties name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
   if(NOT arg_TIMEOUT)
@@ -28,11 +28,12 @@ function(wq_set_test_properties name)
 endfunction()
 
 # wq_add_test(NAME n SOURCES a.cc ... [LIBS target...] [LABELS unit] [TIMEOUT 60] [ARGS ...])
-# One GoogleTest program and one ctest test of it. The program gets a fresh directory in $TEST_TMPDIR.
+# One GoogleTest program and one ctest test of it. It gets a fresh directory in $TEST_TMPDIR.
 function(wq_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS;ARGS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "wq_add_test: NAME and SOURCES are needed (unparsed: '${arg_UNPARSED_ARGUMENTS}')")
+    message(FATAL_ERROR
+      "wq_add_test: NAME and SOURCES are needed (unparsed: '${arg_UNPARSED_ARGUMENTS}')")
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   wq_use_objects(${arg_NAME})
@@ -45,11 +46,13 @@ function(wq_add_test)
   wq_set_test_properties(${arg_NAME} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# wq_add_bench(NAME n SOURCES a.cc ... [LIBS target...]): a Google Benchmark program, not run by ctest.
+# wq_add_bench(NAME n SOURCES a.cc ... [LIBS target...]): a Google Benchmark program, not run by
+# ctest.
 function(wq_add_bench)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "wq_add_bench: NAME and SOURCES are needed (unparsed: '${arg_UNPARSED_ARGUMENTS}')")
+    message(FATAL_ERROR
+      "wq_add_bench: NAME and SOURCES are needed (unparsed: '${arg_UNPARSED_ARGUMENTS}')")
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   wq_use_objects(${arg_NAME})

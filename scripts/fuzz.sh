@@ -1,6 +1,7 @@
 #!/bin/sh
-# scripts/fuzz.sh BUILD_DIR SECONDS: runs every fuzz target of BUILD_DIR for SECONDS, starting from the corpus in
-# fuzz/corpus/<target>. New inputs stay in the build directory; a crash leaves its input there and is an error.
+# scripts/fuzz.sh BUILD_DIR SECONDS: runs every fuzz target of BUILD_DIR for SECONDS, starting from
+# the corpus in fuzz/corpus/<target>. New inputs stay in the build directory; a crash leaves its input
+# there and is an error.
 set -eu
 build=$1
 seconds=$2
@@ -14,8 +15,8 @@ for program in "$build"/bin/*_fuzz; do
   seeds="$root/fuzz/corpus/$name"
   [ -d "$seeds" ] || seeds=""
   echo "== $name: $seconds s"
-  "$program" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/crashes/$name-" \
-    "$found" ${seeds:+"$seeds"}
+  "$program" -max_total_time="$seconds" -print_final_stats=1 \
+    -artifact_prefix="$build/crashes/$name-" "$found" ${seeds:+"$seeds"}
   ran=$((ran + 1))
 done
 if [ "$ran" -eq 0 ]; then

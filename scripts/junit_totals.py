@@ -1,4 +1,4 @@
-"""Prints "passed failed" of a ctest JUnit report; names skipped tests, with the reason, on standard error."""
+"""Prints "passed failed" of a ctest JUnit report; names skipped tests on standard error."""
 
 import sys
 import xml.etree.ElementTree as ElementTree

@@ -14,7 +14,7 @@ packages="$build_packages"
 for group in "${@:-build}"; do
   case "$group" in
     build) ;;
-    test) packages="$packages $test_packages $bench_packages" ;;  # clang compiles the benchmarks too
+    test) packages="$packages $test_packages $bench_packages" ;;  # clang compiles bench/ too
     bench) packages="$packages $bench_packages python3" ;;
     fuzz) packages="$packages clang" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
@@ -65,9 +65,11 @@ if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>
   done
   if [ -n "$absent" ]; then
     echo "setup.sh: this is no Debian or Ubuntu, and these tools are missing:$absent" >&2
-    echo "  Needed: a C++20 compiler (gcc 12, clang 14 or newer), CMake 3.25, Ninja, pkg-config, flatc," >&2
-    echo "  and the libraries listed in vcpkg.json, from your package manager or from vcpkg:" >&2
-    echo "  cmake --preset release -DCMAKE_TOOLCHAIN_FILE=<vcpkg>/scripts/buildsystems/vcpkg.cmake" >&2
+    cat >&2 <<'END'
+  Needed: a C++20 compiler (gcc 12, clang 14 or newer), CMake 3.25, Ninja, pkg-config, flatc,
+  and the libraries listed in vcpkg.json, from your package manager or from vcpkg:
+  cmake --preset release -DCMAKE_TOOLCHAIN_FILE=<vcpkg>/scripts/buildsystems/vcpkg.cmake
+END
     exit 1
   fi
   exit 0

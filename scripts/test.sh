@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# scripts/test.sh [SUITE]...: builds and runs what a change must pass; suites are presets (default: release asan
-# clang). clang is compiled only: its thread-safety analysis is the test. A build that fails counts as one failure.
-# The last line of standard output is always "N passed, N failed", and the exit code is 0 only if nothing failed.
+# scripts/test.sh [SUITE]...: builds and runs what a change must pass; suites are presets (default:
+# release asan clang). clang is compiled only: its thread-safety analysis is the test. A build that
+# fails counts as one failure. The last line of standard output is always "N passed, N failed", and
+# the exit code is 0 only if nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 suites=("$@")

@@ -1,7 +1,7 @@
 // main() of every GoogleTest program. Gives the process a fresh directory of its own: below
-// $TEST_TMPDIR if that is set, else below the system's temp directory, and points $TEST_TMPDIR (and so
-// testing::TempDir()) at it. It is removed when all tests pass and kept, with its path printed, when one
-// fails. A child that is killed on purpose never gets to the removal, its parent does.
+// $TEST_TMPDIR if that is set, else below the system's temp directory, and points $TEST_TMPDIR (and
+// so testing::TempDir()) at it. It is removed when all tests pass and kept, with its path printed,
+// when one fails. A child that is killed on purpose never gets to the removal, its parent does.
 #include <gtest/gtest.h>
 
 #include <cstdio>
