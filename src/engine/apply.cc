@@ -1,0 +1,335 @@
+#include "engine/apply.h"
+
+#include <algorithm>
+#include <string>
+
+namespace wq {
+namespace {
+
+Status misfit(const Command& command, const std::string& what) {
+  return Status(Code::corrupt, "log record of type " +
+                                   std::to_string(static_cast<int>(command.type)) +
+                                   " does not fit the state: " + what);
+}
+
+Status misfit_job(const Command& command, JobId id, const char* what) {
+  return misfit(command, "job " + std::to_string(id) + " " + what);
+}
+
+Backoff policy_of(const Job& job) {
+  const Result<Envelope> envelope = decode_envelope(job.body.bytes());
+  if (envelope.ok() && envelope.value().backoff.kind != BackoffKind::none) {
+    return envelope.value().backoff;
+  }
+  return job.queue->config.backoff;
+}
+
+void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t delay_ms, bool front) {
+  if (delay_ms > 0) {
+    state.enter_delayed(job, now_ms, now_ms + delay_ms);
+  } else {
+    state.enter_ready(job, now_ms, front);
+  }
+}
+
+// A lost attempt: again if one is left, else to the dead letters. The job has left its place.
+void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, int64_t delay_ms,
+                   bool front) {
+  if (job->attempts >= attempts_allowed(*job)) {
+    state.enter_dead(job, now_ms, reason);
+    return;
+  }
+  ++job->failures;
+  const int64_t wait_ms =
+      delay_ms >= 0 ? delay_ms : backoff_delay_ms(policy_of(*job), job->failures);
+  enter_ready_or_delayed(state, job, now_ms, wait_ms, front);
+}
+
+Status apply_open(State& state, const Command& command) {
+  if (command.unclean) {
+    state.next_job_id += unclean_job_id_gap;
+    state.next_generation += unclean_generation_gap;
+  }
+  return {};
+}
+
+Status apply_declare(State& state, const Command& command) {
+  if (command.queue != state.next_queue_id || state.find_queue(command.name)) {
+    return misfit(command, "queue " + std::to_string(command.queue) + " exists");
+  }
+  Queue* queue = state.add_queue(command.queue, std::string(command.name));
+  queue->config = command.config;
+  queue->created_ms = command.now_ms;
+  state.next_queue_id = command.queue + 1;
+  state.touch(queue);
+  return {};
+}
+
+Status apply_configure(State& state, const Command& command, Queue* queue) {
+  queue->config = command.config;
+  state.touch(queue);
+  state.want_wake(queue);  // resumed, or a higher limit
+  return {};
+}
+
+uint64_t revoke_leases(State& state, Queue* queue, JobState which) {
+  uint64_t revoked = 0;
+  for (Job* job = queue->leased.front(); job != nullptr;) {
+    Job* following = queue->leased.next(job);
+    if (job->state == which) {
+      state.leave(job);
+      state.end(job);
+      ++revoked;
+    }
+    job = following;
+  }
+  return revoked;
+}
+
+Status apply_clear(State& state, const Command& command, Queue* queue, Lsn lsn, Effects& effects) {
+  for (const JobState which : {JobState::ready, JobState::delayed, JobState::dead}) {
+    if (command.states & state_bit(which)) effects.count += state.clear_state(queue, which, lsn);
+  }
+  for (const JobState which : {JobState::leased, JobState::running}) {
+    if (command.states & state_bit(which)) effects.count += revoke_leases(state, queue, which);
+  }
+  queue->totals.cleared += effects.count;
+  return {};
+}
+
+Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn, Effects& effects) {
+  Command clear = command;
+  clear.states = clearable_states;
+  WQ_TRY(apply_clear(state, clear, queue, lsn, effects));
+  state.want_wake(queue);
+  state.remove_queue(queue);
+  return {};
+}
+
+Status apply_enqueue(State& state, const Command& command, Queue* queue) {
+  for (const NewJob& fresh : command.jobs) {
+    if (fresh.id < state.next_job_id) return misfit_job(command, fresh.id, "exists already");
+    state.next_job_id = fresh.id + 1;
+    Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
+    job->priority = fresh.priority;
+    job->max_attempts = fresh.max_attempts;
+    if (fresh.due_ms > command.now_ms) {
+      state.enter_delayed(job, command.now_ms, fresh.due_ms);
+    } else {
+      state.enter_ready(job, command.now_ms, false);
+    }
+  }
+  queue->totals.enqueued += command.jobs.size();
+  return {};
+}
+
+Status apply_lease(State& state, const Command& command) {
+  if (command.first_generation < state.next_generation) return misfit(command, "old generation");
+  Generation generation = command.first_generation;
+  size_t i = 0;
+  for (const LeaseGroup& group : command.groups) {
+    Queue* queue = state.find_queue(group.queue);
+    if (!queue) return misfit(command, "no queue " + std::to_string(group.queue));
+    for (uint32_t n = 0; n < group.count; ++n, ++i) {
+      Job* job = state.find_live(command.ids[i]);
+      if (!job || job->queue != queue || job->state != JobState::ready) {
+        return misfit_job(command, command.ids[i], "is not ready");
+      }
+      state.leave(job);
+      ++job->attempts;
+      state.enter_leased(job, command.now_ms, generation++, group.deadline_ms);
+    }
+    queue->totals.leased += group.count;
+  }
+  state.next_generation = generation;
+  return {};
+}
+
+Status apply_confirm(State& state, const Command& command, Queue* queue) {
+  const SettleItem& token = command.settles[0];
+  if (!check_lease(state, queue, token.id, token.generation).ok()) {
+    return misfit_job(command, token.id, "is not leased");
+  }
+  Job* job = state.find_live(token.id);
+  state.leave(job);
+  state.enter_running(job, command.now_ms, command.deadline_ms);
+  return {};
+}
+
+Status apply_extend(State& state, const Command& command, Queue* queue) {
+  for (const SettleItem& token : command.settles) {
+    if (!check_lease(state, queue, token.id, token.generation).ok()) {
+      return misfit_job(command, token.id, "is not leased");
+    }
+    Job* job = state.find_live(token.id);
+    if (job->deadline_ms != 0) state.set_deadline(job, command.deadline_ms);
+  }
+  return {};
+}
+
+void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) {
+  Queue* queue = job->queue;
+  ++queue->totals.nacked;
+  if (!(item.flags & settle_no_exception)) ++job->exceptions;
+  if (item.flags & settle_priority) job->priority = item.priority;
+  if (!item.error.empty()) state.set_error(job, item.error);
+  retry_or_bury(state, job, now_ms, DeadReason::failed, item.delay_ms,
+                (item.flags & settle_front) != 0);
+}
+
+Status apply_settle(State& state, const Command& command, Queue* queue) {
+  for (const SettleItem& item : command.settles) {
+    if (!check_lease(state, queue, item.id, item.generation).ok()) {
+      return misfit_job(command, item.id, "is not leased");
+    }
+    Job* job = state.find_live(item.id);
+    job->claimed = false;
+    state.leave(job);
+    switch (item.kind) {
+      case SettleKind::ack:
+        ++queue->totals.acked;
+        state.end(job);
+        break;
+      case SettleKind::nack:
+        apply_nack(state, job, item, command.now_ms);
+        break;
+      case SettleKind::fail:
+        ++queue->totals.failed;
+        if (!item.error.empty()) state.set_error(job, item.error);
+        state.enter_dead(job, command.now_ms, DeadReason::failed);
+        break;
+      case SettleKind::release:
+        ++queue->totals.released;
+        --job->attempts;  // counted at lease; it never started
+        enter_ready_or_delayed(state, job, command.now_ms, item.delay_ms,
+                               (item.flags & settle_front) != 0);
+        break;
+    }
+  }
+  return {};
+}
+
+Status apply_expire(State& state, const Command& command) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    if (!job || job->deadline_ms == 0 ||
+        (job->state != JobState::leased && job->state != JobState::running)) {
+      return misfit_job(command, id, "has no lease to expire");
+    }
+    state.leave(job);
+    ++job->queue->totals.expired;
+    retry_or_bury(state, job, command.now_ms, DeadReason::lease_expired, -1, false);
+  }
+  return {};
+}
+
+Status apply_promote(State& state, const Command& command) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    if (!job || job->state != JobState::delayed) return misfit_job(command, id, "is not delayed");
+    state.leave(job);
+    state.enter_ready(job, command.now_ms, false);
+  }
+  return {};
+}
+
+Status apply_cancel(State& state, const Command& command, Queue* queue) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    if (!job || job->queue != queue || job->state == JobState::dead) {
+      return misfit_job(command, id, "can not be cancelled");
+    }
+    state.leave(job);
+    state.end(job);
+    ++queue->totals.cancelled;
+  }
+  return {};
+}
+
+Status apply_dead(State& state, const Command& command, Queue* queue) {
+  for (const SettleItem& entry : command.settles) {
+    Job* job = state.find_live(entry.id);
+    if (!job || job->queue != queue || job->state != JobState::dead ||
+        job->generation != entry.generation) {
+      return misfit_job(command, entry.id, "is no such dead letter");
+    }
+    job->claimed = false;
+    state.leave(job);
+    if (command.type == CommandType::dead_remove) {
+      state.end(job);
+      ++queue->totals.cleared;
+      continue;
+    }
+    job->attempts = job->exceptions = job->failures = 0;
+    job->reason = DeadReason::none;
+    ++job->replays;
+    ++queue->totals.replayed;
+    state.enter_ready(job, command.now_ms, false);
+  }
+  return {};
+}
+
+Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& effects) {
+  Queue* queue = state.find_queue(command.queue);
+  if (!queue) return misfit(command, "no queue " + std::to_string(command.queue));
+  state.touch(queue);
+  switch (command.type) {
+    case CommandType::queue_configure:
+      return apply_configure(state, command, queue);
+    case CommandType::queue_clear:
+      return apply_clear(state, command, queue, lsn, effects);
+    case CommandType::queue_delete:
+      return apply_delete(state, command, queue, lsn, effects);
+    case CommandType::enqueue:
+      return apply_enqueue(state, command, queue);
+    case CommandType::confirm:
+      return apply_confirm(state, command, queue);
+    case CommandType::extend:
+      return apply_extend(state, command, queue);
+    case CommandType::settle:
+      return apply_settle(state, command, queue);
+    case CommandType::cancel:
+      return apply_cancel(state, command, queue);
+    case CommandType::dead_replay:
+    case CommandType::dead_remove:
+      return apply_dead(state, command, queue);
+    default:
+      return misfit(command, "unknown type");
+  }
+}
+
+}  // namespace
+
+uint32_t attempts_allowed(const Job& job) {
+  return job.max_attempts != 0 ? job.max_attempts : job.queue->config.max_retries + 1;
+}
+
+Status check_lease(const State& state, const Queue* queue, JobId id, Generation generation) {
+  if (id == 0 || id >= state.next_job_id) return Code::not_found;
+  const Job* job = state.find_live(id);
+  if (!job) return Code::stale;
+  if (job->queue != queue) return Code::not_found;
+  const bool held = job->state == JobState::leased || job->state == JobState::running;
+  return held && job->generation == generation ? Code::ok : Code::stale;
+}
+
+Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
+  switch (command.type) {
+    case CommandType::open:
+      return apply_open(state, command);
+    case CommandType::close:
+      return {};
+    case CommandType::queue_declare:
+      return apply_declare(state, command);
+    case CommandType::lease:
+      return apply_lease(state, command);
+    case CommandType::expire:
+      return apply_expire(state, command);
+    case CommandType::promote:
+      return apply_promote(state, command);
+    default:
+      return apply_to_queue(state, command, lsn, effects);
+  }
+}
+
+}  // namespace wq

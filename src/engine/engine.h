@@ -1,0 +1,388 @@
+// Engine: one open store. Every public call validates, takes the one mutex, builds a Command, appends
+// it to the log, applies it to the resident state, releases the mutex and then waits for the
+// durability that was asked for. No I/O happens under the mutex. The way of a change through the code:
+//
+//   enqueue() [engine_produce.cc] -> admit -> Encoder::command -> commit() [engine.cc]: Log::append,
+//   apply() [apply.cc], wake waiters -> finish(): Log::wait or the caller's completion queue
+//
+// Thread model: any thread, except open (returns the engine) and destruction (after close(), with no
+// call running). Threads of its own (unless options.threads is off): flusher (background log flushes),
+// maintenance (timers, refill), checkpointer. Lock order: CancelToken, then the engine's mutex, then
+// the completion queues' and the log's own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "engine/apply.h"
+#include "engine/cancel.h"
+#include "engine/completion.h"
+#include "engine/record.h"
+#include "engine/residency.h"
+#include "engine/state.h"
+#include "engine/store.h"
+#include "io/io.h"
+#include "io/segment_log.h"
+
+namespace wq {
+
+struct EngineOptions {
+  std::string directory;
+  bool create = true;
+  bool expire_leases = false;  // leases of the time before are taken back at open
+  bool threads = true;         // false: tick() drives everything
+  uint64_t memory_budget_bytes = 64ull << 20;
+  uint64_t payload_bytes_max = payload_bytes_default_max;
+  uint64_t segment_bytes = 32ull << 20;
+  uint32_t spare_segments = 2;
+  uint64_t checkpoint_log_bytes = 128ull << 20;
+  uint64_t checkpoint_dirty_jobs = 100'000;
+  uint64_t disk_reserve_bytes = 64ull << 20;
+  int64_t memory_window_ms = 50;
+  uint64_t store_cache_bytes = 16ull << 20;
+  uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
+};
+
+// What the engine stands on. `open_store` opens the cold side below the given directory.
+struct Environment {
+  Io* io = nullptr;
+  Clock* clock = nullptr;
+  std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
+};
+
+struct Recovery {
+  LogRecovery log;
+  Lsn applied_lsn = 0;
+  uint64_t records_replayed = 0;
+  uint64_t leases_kept = 0;
+  uint64_t leases_expired = 0;
+  int64_t replay_ms = 0;
+  bool clean = false;  // closed in order: nothing to replay, nothing cut
+};
+
+// How one call waits. `durability` 0 takes the default of the operation.
+struct CallOptions {
+  uint32_t durability = 0;                // 0 or a Durability
+  CompletionQueue* completion = nullptr;  // not null: do not wait, post there
+  uint64_t user_data = 0;
+  Lsn lsn = 0;  // out: 0 = nothing was written
+};
+
+struct JobSpec {
+  Bytes payload;
+  std::span<const Header> headers;
+  int64_t delay_ms = 0;
+  int64_t run_at_ms = 0;
+  uint8_t priority = default_priority;
+  uint32_t max_attempts = 0;
+  Backoff backoff;
+};
+
+struct EnqueueOutcome {
+  Code code = Code::ok;
+  JobId id = 0;
+};
+
+// A job as it was when it was read. Shares the body with the engine; needs no lock, outlives the store.
+struct JobView {
+  JobId id = 0;
+  Generation generation = 0;
+  JobState state = JobState::gone;
+  DeadReason reason = DeadReason::none;
+  uint8_t priority = 0;
+  uint32_t queue_index = 0;
+  uint32_t attempts = 0;
+  uint32_t exceptions = 0;
+  uint32_t max_attempts = 0;
+  uint32_t replays = 0;
+  int64_t since_ms = 0;      // when it entered its state
+  int64_t due_ms = 0;        // delayed: when it becomes ready
+  int64_t leased_ms = 0;
+  int64_t deadline_ms = 0;   // 0 = none
+  int64_t remaining_ms = 0;  // of the lease at the time of the call
+  uint64_t dead_seq = 0;
+  std::string queue_name;    // only filled by get and dead listings
+  std::string last_error;
+  BodyRef body;              // an Envelope, verified
+};
+
+struct LeaseRequest {
+  std::span<const QueueId> queues;  // in order of preference
+  uint32_t max_jobs = 1;
+  int64_t wait_ms = 0;   // -1 = for ever
+  int64_t lease_ms = 0;  // 0 = the queue's
+  CancelToken* cancel = nullptr;
+};
+
+struct Token {
+  JobId id = 0;
+  Generation generation = 0;
+};
+
+struct DeadQuery {
+  uint64_t cursor = 0;  // 0 = from the start
+  uint32_t limit = 100;
+  bool oldest_first = false;
+  DeadReason reason = DeadReason::none;  // none = any
+  int64_t from_ms = 0;
+  int64_t until_ms = 0;
+};
+
+struct DeadPage {
+  std::vector<JobView> jobs;
+  uint64_t next_cursor = 0;  // 0 = no more
+};
+
+struct QueueStats {
+  QueueStatus status = QueueStatus::active;
+  uint64_t counts[job_state_count] = {};
+  QueueTotals totals;
+  int64_t oldest_ready_age_ms = 0;
+};
+
+struct EngineStats {
+  bool draining = false;
+  bool poisoned = false;
+  const char* io_backend = "";
+  uint64_t queues = 0;
+  uint64_t counts[job_state_count] = {};
+  Lsn last_lsn = 0;
+  Lsn process_lsn = 0;
+  Lsn durable_lsn = 0;
+  Lsn applied_lsn = 0;
+  uint64_t resident_jobs = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t memory_budget_bytes = 0;
+  uint64_t checkpoints = 0;
+  int64_t checkpoint_us_last = 0;
+  int64_t checkpoint_us_max = 0;
+  uint64_t waiting = 0;
+  LogStats log;
+  StoreStats store;
+};
+
+struct VerifyReport {
+  uint64_t jobs = 0;
+  uint64_t entries = 0;
+  uint64_t problems = 0;
+  std::string first_problem;
+};
+
+// Fields of a QueueConfig that a configure changes.
+enum ConfigField : uint32_t {
+  config_max_running = 1,
+  config_max_retries = 2,
+  config_lease_ms = 4,
+  config_durability = 8,
+  config_backoff = 16,
+  config_version = 32,  // only if the version is still config.version, else CONFLICT
+  config_status = 64,
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
+                                              const Environment& environment);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- store (engine.cc, maintenance.cc, checkpoint.cc, inspect.cc)
+  // Wakes all waiting calls with CLOSED, waits until every call has left, flushes, checkpoints if the
+  // store is healthy, and lets go of the directory. The first error met; the engine is closed anyway.
+  Status close();
+  // No new leases; waits until nothing is leased or running, then flushes and checkpoints.
+  Status shutdown(int64_t timeout_ms);
+  // One bounded piece of maintenance. Returns ms until the next known due time, 0 = more to do now.
+  Result<int64_t> tick();
+  Status sync();
+  Status wait_durable(Lsn lsn, Durability level, int64_t timeout_ms);
+  Status checkpoint();
+  EngineStats stats();
+  const Recovery& recovery() const { return recovery_; }
+  Result<VerifyReport> verify();
+  // Stops the store after a broken invariant or a failed allocation in the middle of a change.
+  void poison(const std::string& why);
+  Result<std::unique_ptr<CompletionQueue>> open_completion();
+
+  // ---- queues (engine_queues.cc)
+  Result<QueueId> open_queue(std::string_view name, const QueueConfig& config, uint32_t fields,
+                             bool create, CallOptions& call);
+  Status configure(QueueId queue, const QueueConfig& config, uint32_t fields, CallOptions& call);
+  // pause: active -> paused; resume: paused -> active; disable: any -> disabled; enable: disabled ->
+  // active. Already there is OK and writes nothing. CONFLICT: the queue is in the third status.
+  enum class StatusChange : uint8_t { pause, resume, disable, enable };
+  Status change_status(QueueId queue, StatusChange change, CallOptions& call);
+  Result<QueueConfig> config(QueueId queue);
+  Result<uint64_t> clear(QueueId queue, uint32_t states, CallOptions& call);
+  Status remove_queue(QueueId queue, CallOptions& call);
+  Result<QueueStats> queue_stats(QueueId queue);
+  Result<std::vector<std::string>> queue_names();
+
+  // ---- produce (engine_produce.cc)
+  Status enqueue(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  // All or nothing, unless `partial`: then up to the first refusal. Returns how many were accepted;
+  // outcomes (may be empty) get one entry each.
+  Result<size_t> enqueue_many(QueueId queue, std::span<const JobSpec> specs, bool partial,
+                              CallOptions& call, std::span<EnqueueOutcome> outcomes);
+  Status cancel(QueueId queue, JobId id, CallOptions& call);
+  Result<JobView> get(QueueId queue, JobId id);
+
+  // ---- consume (engine_consume.cc)
+  Status lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs);
+  Status confirm(QueueId queue, Token token, int64_t run_ms, CallOptions& call);
+  // codes: one per token, OK, STALE or NOT_FOUND. The status is OK if the call as such was right.
+  Status extend(QueueId queue, std::span<const Token> tokens, int64_t lease_ms, CallOptions& call,
+                std::span<Code> codes);
+  Status settle(QueueId queue, std::span<const SettleItem> items, CallOptions& call,
+                std::span<Code> codes);
+
+  // ---- dead letters (engine_dead.cc)
+  Result<DeadPage> dead_list(QueueId queue, const DeadQuery& query);
+  Result<JobView> dead_get(QueueId queue, Token entry);
+  Status dead_replay(QueueId queue, Token entry, CallOptions& call);
+  Status dead_remove(QueueId queue, Token entry, CallOptions& call);
+  // dead_purge is clear(queue, state_bit(JobState::dead)).
+
+ private:
+  class CallGuard;
+  struct WaitScope;
+
+  Engine(const EngineOptions& options, const Environment& environment);
+
+  // ---- opening (recovery.cc)
+  Status open_parts();
+  Status load_store();
+  Status replay_log();
+  Status make_resident(const Command& command);
+  Status make_ready_resident(JobId id);
+  Status start_run();
+  Status expire_all_leases();
+
+  // ---- the write path (engine.cc)
+  Status enter();  // CLOSED, POISONED or ok; counts the call
+  void leave();
+  Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
+  Status finish(Lsn lsn, CallOptions& call, Durability level);
+  Durability level_for(const CallOptions& call, Durability standard) const {
+    return call.durability == 0 ? standard : static_cast<Durability>(call.durability);
+  }
+  Command& begin(CommandType type) WQ_REQUIRES(mutex_);
+  Result<Queue*> queue_for(QueueId id) WQ_REQUIRES(mutex_);
+  void wake_waiters() WQ_REQUIRES(mutex_);
+  void wake_queue(Queue* queue) WQ_REQUIRES(mutex_);
+  void note_pressure() WQ_REQUIRES(mutex_);
+  Status wait_for_memory();
+  int64_t run_ms() const;   // wall time at open + monotonic time since: never steps
+  void start_threads();
+  void stop_threads();
+  void on_log_progress();
+
+  // ---- consume
+  enum class Selection : uint8_t { found, none, refill };
+  Selection select(const LeaseRequest& request, std::vector<Queue*>& queues)
+      WQ_REQUIRES(mutex_);
+  Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
+  Code blocked_code(const std::vector<Queue*>& queues) const;
+  Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
+                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+  Status wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
+                      Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  void view_of(const Job& job, JobView& view) const;
+  JobView view_of_stored(StoredJob stored, const Queue& queue) const;
+  // Runs `admit_one` under the mutex with the job resident, reading it from the store if need be.
+  template <typename AdmitOne>
+  Status with_job(QueueId queue, JobId id, CallOptions& call, AdmitOne&& admit_one);
+
+  // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
+  struct Due {
+    size_t handled = 0;
+    bool more = false;
+  };
+  Result<Due> run_due(size_t limit) WQ_REQUIRES(mutex_);
+  int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
+  Status refill_lane(MutexLock& lock, QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
+  Status load_delays(MutexLock& lock) WQ_REQUIRES(mutex_);
+  bool delays_wanted(int64_t wall_ms) const WQ_REQUIRES(mutex_);
+  void maintenance_loop();
+  void checkpoint_loop();
+  void flusher_loop();
+  Result<bool> maintain(MutexLock& lock) WQ_REQUIRES(mutex_);
+  Status run_checkpoint();
+  Status write_checkpoint(std::vector<CapturedJob> jobs, std::vector<QueueRow> queues,
+                          const std::vector<QueueId>& removed, const MetaRow& meta);
+  void finish_checkpoint(Lsn frozen_lsn);
+  void evict_to_budget();
+  Status sweep_trash();
+  void check_disk_space();
+  Status note_failure(Status status);  // poisons the engine on storage errors
+
+  const EngineOptions options_;
+  const Environment environment_;
+  StoreUuid uuid_{};
+  Recovery recovery_;
+  int64_t opened_wall_ms_ = 0;
+  int64_t opened_mono_ns_ = 0;
+
+  // Released last: the directory is ours until everything else is gone.
+  std::unique_ptr<DirLock> directory_lock_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<SegmentLog> log_;
+
+  Mutex mutex_;  // guards state_ and everything marked below; never held across I/O
+  State state_ WQ_GUARDED_BY(mutex_);
+  Command command_ WQ_GUARDED_BY(mutex_);
+  Encoder encoder_ WQ_GUARDED_BY(mutex_);
+  Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
+  uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
+  Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
+  uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
+  bool meta_changed_ WQ_GUARDED_BY(mutex_) = false;
+  bool checkpoint_wanted_ WQ_GUARDED_BY(mutex_) = false;
+  bool checkpoint_running_ WQ_GUARDED_BY(mutex_) = false;
+  bool draining_ WQ_GUARDED_BY(mutex_) = false;
+  bool stopping_ WQ_GUARDED_BY(mutex_) = false;
+  uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
+  uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;
+  int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
+  int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
+  struct LaneId {
+    QueueId queue;
+    uint8_t priority;
+  };
+  std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  CondVar maintenance_wake_;
+  CondVar checkpoint_wake_;
+  CondVar memory_freed_;   // a checkpoint ended
+  CondVar idle_;           // the last call left, or nothing is leased any more
+  Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
+
+  Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
+  Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
+
+  // Pairs with close(): calls enter by an increment and then look at closed_; close() sets closed_ and
+  // then waits for zero. Both seq_cst, so one of the two sees the other.
+  std::atomic<uint32_t> calls_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> failed_{false};      // mirrors failure_, for the quick check in enter()
+  std::atomic<bool> memory_full_{false}; // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};   // free space is below the reserve
+
+  CompletionRegistry completions_;
+
+  std::thread maintenance_thread_;
+  std::thread checkpoint_thread_;
+  std::thread flusher_thread_;
+};
+
+}  // namespace wq

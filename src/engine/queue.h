@@ -1,0 +1,109 @@
+// Queue and Lane: the resident part of one queue. A lane is the ready jobs of one priority, in order:
+//
+//   head list (resident)  <  cold range (only in the store)  <  tail list (resident)
+//   seq < cold_low           cold_low .. cold_high              seq > cold_high
+//
+// With no cold job the tail list is empty and the head list holds all. Thread model: plain data,
+// guarded by the engine's mutex.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/job.h"
+#include "engine/record.h"
+#include "engine/types.h"
+
+namespace wq {
+
+struct Waiter;
+
+struct Lane {
+  explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
+
+  const uint8_t priority;
+  PlaceList head;
+  PlaceList tail;
+  uint64_t count = 0;       // all ready jobs of the lane
+  uint64_t cold_count = 0;  // of them, those that are only in the store
+  uint64_t head_count = 0;  // of them, those in the head list
+  uint64_t cold_low = 0;
+  uint64_t cold_high = 0;
+  bool refill_wanted = false;  // queued for the maintenance thread
+
+  bool in_head(const Job* job) const { return cold_count == 0 || job->position < cold_low; }
+
+  // The smallest seq that a ready row of this lane may have.
+  uint64_t first_position(uint64_t none) const {
+    if (const Job* job = head.front()) return job->position;
+    if (cold_count > 0) return cold_low;
+    return none;
+  }
+};
+
+// Ready seqs start in the middle, so that a job can be put in front of the first for ever.
+constexpr uint64_t first_tail_seq = 1ull << 62;
+
+struct WaitNode {
+  ListLink link;
+  Waiter* waiter = nullptr;
+};
+using WaitList = IntrusiveList<WaitNode, &WaitNode::link>;
+
+struct Queue {
+  QueueId id = 0;
+  std::string name;
+  QueueConfig config;
+  QueueTotals totals;
+  uint64_t counts[job_state_count] = {};
+  // A job is live only while its epoch equals its queue's epoch of its state: clear raises the epoch
+  // and thereby ends any number of jobs, resident or not, in constant time.
+  uint32_t epochs[job_state_count] = {};
+  uint64_t next_tail_seq = first_tail_seq;
+  uint64_t next_front_seq = first_tail_seq - 1;
+  uint64_t next_dead_seq = 1;
+  int64_t created_ms = 0;
+
+  std::vector<std::unique_ptr<Lane>> lanes;  // by priority
+  PlaceList leased;                          // leased and running, in lease order
+  PlaceList dead;                            // resident dead jobs, by dead seq
+  WaitList waiters;                          // first come, first woken
+  bool changed = false;                      // in State::changed_queues
+  bool deleted = false;
+  bool wake_wanted = false;                  // in State::wake_queue
+
+  uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
+  uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
+  uint32_t& epoch(JobState state) { return epochs[static_cast<size_t>(state)]; }
+  uint32_t epoch(JobState state) const { return epochs[static_cast<size_t>(state)]; }
+  uint64_t running_count() const { return count(JobState::leased) + count(JobState::running); }
+  bool consumable() const { return !deleted && config.status == QueueStatus::active; }
+
+  // How many jobs may be leased now; a lowered limit never cuts what runs.
+  uint64_t free_slots() const {
+    if (config.max_running == 0) return UINT64_MAX;
+    const uint64_t running = running_count();
+    return running >= config.max_running ? 0 : config.max_running - running;
+  }
+
+  Lane& lane(uint8_t priority) {
+    const auto place = std::lower_bound(
+        lanes.begin(), lanes.end(), priority,
+        [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
+    if (place != lanes.end() && (*place)->priority == priority) return **place;
+    return **lanes.insert(place, std::make_unique<Lane>(priority));
+  }
+
+  // The lane whose first job is leased next; null when nothing is ready.
+  Lane* first_lane() const {
+    for (const auto& lane : lanes) {
+      if (lane->count > 0) return lane.get();
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace wq

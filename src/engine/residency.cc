@@ -1,0 +1,300 @@
+#include "engine/residency.h"
+
+#include <utility>
+
+namespace wq {
+namespace {
+
+Status bad_row(const char* family, const std::string& what) {
+  return Status(Code::corrupt, std::string("db: family ") + family + ": " + what +
+                                   "; run wq verify, then restore a backup");
+}
+
+// Reads jobs in roughly ascending id order from one cursor: neighbours cost no seek.
+class JobScanner {
+ public:
+  explicit JobScanner(const Store& store)
+      : cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
+
+  Result<StoredJob> read(JobId id) {
+    StoredJob out;
+    out.id = id;
+    const std::string body_key = job_body_key(id);
+    if (!cursor_->valid() || cursor_->key() != body_key) cursor_->seek(body_key);
+    if (!cursor_->valid() || cursor_->key() != body_key) {
+      WQ_TRY(cursor_->status());
+      return out;
+    }
+    WQ_TRY(take_row(out, true));
+    cursor_->next();
+    if (cursor_->valid() && cursor_->key() == job_state_key(id)) {
+      WQ_TRY(take_row(out, false));
+      out.has_state_row = true;
+      cursor_->next();
+    }
+    WQ_TRY(cursor_->status());
+    return out;
+  }
+
+ private:
+  Status take_row(StoredJob& out, bool with_body) {
+    WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor_->value())));
+    out.row = decoded.row;
+    out.error = std::string(decoded.row.last_error);
+    out.row.last_error = {};
+    if (with_body) {
+      if (!decode_envelope(decoded.envelope).ok()) {
+        return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
+      }
+      out.body = BodyRef(decoded.envelope);
+    }
+    return {};
+  }
+
+  std::unique_ptr<Cursor> cursor_;
+};
+
+Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
+  stored.row.last_error = stored.error;
+  return state.add_stored(queue, stored.id, stored.row, std::move(stored.body),
+                          stored.has_state_row);
+}
+
+bool is_live_row(const Queue* queue, const JobRow& row) {
+  return row.state != JobState::gone && row.queue == queue->id &&
+         row.epoch == queue->epoch(row.state);
+}
+
+}  // namespace
+
+Result<StoredJob> read_job(const Store& store, JobId id) { return JobScanner(store).read(id); }
+
+// ---- lanes
+
+Result<LanePage> read_lane(const Store& store, const LaneRange& range, const PageLimits& limits) {
+  LanePage page;
+  page.queue = range.queue;
+  page.priority = range.priority;
+  page.low = page.next_low = range.low;
+  page.high = range.high;
+  JobScanner jobs(store);
+  const auto cursor =
+      store.scan(Family::ready, ready_key(range.queue, range.priority, range.low),
+                 prefix_end(ready_key(range.queue, range.priority, range.high)));
+  size_t bytes = 0;
+  for (; cursor->valid(); cursor->next()) {
+    if (page.jobs.size() >= limits.rows || bytes >= limits.bytes) return page;
+    const auto key = parse_ready_key(cursor->key());
+    const auto id = parse_id_value(cursor->value());
+    if (!key || !id) return bad_row("ready", "malformed row");
+    WQ_TRY_SET(StoredJob job, jobs.read(*id));
+    bytes += job.body.size();
+    page.next_low = key->seq + 1;
+    page.positions.push_back(key->seq);
+    page.jobs.push_back(std::move(job));
+  }
+  WQ_TRY(cursor->status());
+  page.next_low = range.high + 1;
+  page.reached_high = true;
+  return page;
+}
+
+Result<bool> merge_lane(State& state, LanePage page) {
+  Queue* queue = state.find_queue(page.queue);
+  if (!queue) return false;
+  Lane& lane = queue->lane(page.priority);
+  if (lane.cold_count == 0 || lane.cold_low != page.low) return false;
+  for (size_t i = 0; i < page.jobs.size(); ++i) {
+    StoredJob& stored = page.jobs[i];
+    if (state.find(stored.id)) continue;  // changed since it was stored; the table knows better
+    const bool as_indexed = is_live_row(queue, stored.row) &&
+                            stored.row.state == JobState::ready &&
+                            stored.row.priority == page.priority &&
+                            stored.row.position == page.positions[i] && lane.cold_count > 0;
+    if (!as_indexed) {
+      return bad_row("ready", "job " + std::to_string(stored.id) + " is not where its row says");
+    }
+    Job* job = add_to_state(state, queue, stored);
+    lane.head.push_back(job);
+    ++lane.head_count;
+    --lane.cold_count;
+  }
+  lane.cold_low = page.next_low;
+  if (page.reached_high && lane.cold_high == page.high && lane.cold_count != 0) {
+    return bad_row("ready", std::to_string(lane.cold_count) + " rows of queue '" + queue->name +
+                                "' priority " + std::to_string(page.priority) + " are missing");
+  }
+  State::join_lane(lane);
+  return true;
+}
+
+// ---- delayed jobs
+
+Result<DelayPage> read_delays(const Store& store, const DelayKey& after,
+                              const PageLimits& limits) {
+  DelayPage page;
+  page.after = page.last = after;
+  JobScanner jobs(store);
+  const std::string after_key = delay_key(after.due_ms, after.queue, after.id);
+  const auto cursor = store.scan(Family::delay, after_key, std::string());
+  size_t bytes = 0;
+  for (; cursor->valid(); cursor->next()) {
+    if (cursor->key() == after_key) continue;
+    if (page.jobs.size() >= limits.rows || bytes >= limits.bytes) return page;
+    const auto key = parse_delay_key(cursor->key());
+    if (!key) return bad_row("delay", "malformed row");
+    WQ_TRY_SET(StoredJob job, jobs.read(key->id));
+    bytes += job.body.size();
+    page.last = *key;
+    page.keys.push_back(*key);
+    page.jobs.push_back(std::move(job));
+  }
+  WQ_TRY(cursor->status());
+  page.last = delay_key_max;
+  page.reached_end = true;
+  return page;
+}
+
+Result<bool> merge_delays(State& state, DelayPage page) {
+  if (state.delay_cursor != page.after) return false;
+  for (size_t i = 0; i < page.jobs.size(); ++i) {
+    StoredJob& stored = page.jobs[i];
+    if (state.find(stored.id)) continue;
+    Queue* queue = state.find_queue(page.keys[i].queue);
+    if (!queue) continue;  // trash of a deleted queue
+    if (stored.row.state == JobState::delayed && !is_live_row(queue, stored.row)) continue;  // cleared
+    if (!is_live_row(queue, stored.row) || stored.row.state != JobState::delayed ||
+        stored.row.position != static_cast<uint64_t>(page.keys[i].due_ms)) {
+      return bad_row("delay", "job " + std::to_string(stored.id) + " is not where its row says");
+    }
+    state.link_stored(add_to_state(state, queue, stored));
+  }
+  state.delay_cursor = page.last;
+  if (page.reached_end && state.cold_delayed_count() != 0) {
+    return bad_row("delay", std::to_string(state.cold_delayed_count()) + " rows are missing");
+  }
+  return true;
+}
+
+// ---- single jobs
+
+Result<Job*> materialize(State& state, StoredJob stored) {
+  if (Job* resident = state.find(stored.id)) {
+    return State::is_live(resident) ? resident : nullptr;
+  }
+  if (stored.row.state == JobState::gone) return nullptr;
+  Queue* queue = state.find_queue(stored.row.queue);
+  if (!queue || !is_live_row(queue, stored.row)) return nullptr;
+  Job* job = add_to_state(state, queue, stored);
+  if (job->state == JobState::ready) {
+    Lane& lane = queue->lane(job->priority);
+    if (lane.cold_count == 0) {
+      return bad_row("job", "job " + std::to_string(job->id) + " is ready but not counted");
+    }
+    --lane.cold_count;
+    State::join_lane(lane);
+  } else if (job->state != JobState::dead) {
+    state.link_stored(job);
+  }
+  return job;
+}
+
+// ---- eviction
+
+namespace {
+
+struct Evictor {
+  State& state;
+  const EvictionPolicy& policy;
+  size_t left;
+
+  bool wanted() const {
+    return left > 0 && state.resident_bytes() > policy.resident_bytes_target;
+  }
+
+  void evict(Job* job) {
+    state.evict(job);
+    --left;
+  }
+
+  // Dead jobs are read only by listings: no reason to keep a clean one.
+  void evict_dead(Queue& queue) {
+    while (left > 0) {
+      Job* job = queue.dead.front();
+      if (!job || !state.is_stored(job)) return;
+      evict(job);
+    }
+  }
+
+  // Opens a cold range in an all-resident lane behind its head window.
+  void split(Lane& lane) {
+    if (lane.count <= policy.lane_window * 2) return;
+    Job* job = lane.head.front();
+    for (uint64_t i = 0; i < policy.lane_window; ++i) job = lane.head.next(job);
+    if (!state.is_stored(job)) return;
+    lane.cold_low = job->position;
+    while (job && wanted() && state.is_stored(job)) {
+      Job* following = lane.head.next(job);
+      lane.cold_high = job->position;
+      ++lane.cold_count;
+      evict(job);
+      job = following;
+    }
+    if (job) lane.tail.splice_back_from(lane.head, job);
+    lane.head_count = policy.lane_window;
+  }
+
+  void evict_lane(Lane& lane) {
+    if (lane.cold_count == 0) {
+      split(lane);
+      return;
+    }
+    while (wanted()) {
+      Job* job = lane.tail.front();
+      if (!job || !state.is_stored(job)) break;
+      lane.cold_high = job->position;
+      ++lane.cold_count;
+      evict(job);
+    }
+    while (wanted() && lane.head_count > policy.lane_window * 2) {
+      Job* job = lane.head.back();
+      if (!state.is_stored(job)) break;
+      lane.cold_low = job->position;
+      ++lane.cold_count;
+      --lane.head_count;
+      evict(job);
+    }
+  }
+
+  void evict_delayed() {
+    const DelayKey horizon{policy.delay_horizon_ms, UINT32_MAX, UINT64_MAX};
+    if (horizon < state.delay_cursor) state.delay_cursor = horizon;
+    std::vector<Job*> far;
+    for (const TimerHeap::Entry& entry : state.delays().entries()) {
+      if (far.size() >= left) break;
+      const DelayKey key{entry.time_ms, entry.job->queue->id, entry.job->id};
+      if (state.delay_cursor < key && state.is_stored(entry.job)) far.push_back(entry.job);
+    }
+    for (Job* job : far) {
+      if (!wanted()) return;
+      evict(job);
+    }
+  }
+};
+
+}  // namespace
+
+bool evict_some(State& state, const EvictionPolicy& policy, size_t limit) {
+  Evictor evictor{state, policy, limit};
+  for (const auto& [name, queue] : state.queues()) {
+    evictor.evict_dead(*queue);
+    for (const auto& lane : queue->lanes) {
+      if (!evictor.wanted()) break;
+      evictor.evict_lane(*lane);
+    }
+  }
+  if (evictor.wanted() && !state.delays().empty()) evictor.evict_delayed();
+  return evictor.left == 0;
+}
+
+}  // namespace wq

@@ -1,0 +1,92 @@
+// Residency: what moves between the store and memory. Reading (read_*) needs no lock and may meet a
+// checkpoint half way; merging (merge_*, materialize) happens under the engine's mutex and is right
+// because of two rules that the engine keeps: a job that changed since the last complete checkpoint
+// is in the job table, where it overrides whatever was read; and pages read before the table last
+// forgot a job (the store version changed) are thrown away and read again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/state.h"
+#include "engine/store.h"
+
+namespace wq {
+
+// One job as the store holds it. row.state is gone if it holds none.
+struct StoredJob {
+  JobId id = 0;
+  JobRow row;         // last_error is empty here: see `error`
+  std::string error;
+  BodyRef body;
+  bool has_state_row = false;
+};
+
+Result<StoredJob> read_job(const Store& store, JobId id);
+
+// ---- lanes
+
+struct LanePage {
+  QueueId queue = 0;
+  uint8_t priority = 0;
+  uint64_t low = 0;        // where the page starts and ends, as ready seqs
+  uint64_t next_low = 0;
+  bool reached_high = false;
+  uint64_t high = 0;       // the cold range's end when the page was read
+  std::vector<uint64_t> positions;
+  std::vector<StoredJob> jobs;
+};
+
+struct LaneRange {
+  QueueId queue = 0;
+  uint8_t priority = 0;
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+struct PageLimits {
+  size_t rows = 0;
+  size_t bytes = 0;  // of envelopes; the last job may go over
+};
+
+Result<LanePage> read_lane(const Store& store, const LaneRange& range, const PageLimits& limits);
+// False if the lane moved on since the page was read: read again.
+Result<bool> merge_lane(State& state, LanePage page);
+
+// ---- delayed jobs
+
+struct DelayPage {
+  DelayKey after;
+  DelayKey last;
+  bool reached_end = false;
+  std::vector<DelayKey> keys;
+  std::vector<StoredJob> jobs;
+};
+
+constexpr DelayKey delay_key_min{INT64_MIN, 0, 0};
+constexpr DelayKey delay_key_max{INT64_MAX, UINT32_MAX, UINT64_MAX};
+
+Result<DelayPage> read_delays(const Store& store, const DelayKey& after, const PageLimits& limits);
+Result<bool> merge_delays(State& state, DelayPage page);
+
+// ---- single jobs
+
+// Makes a stored job resident so that a command can name it. The command must follow in the same
+// critical section. Null if the job is not live any more.
+Result<Job*> materialize(State& state, StoredJob stored);
+
+// ---- eviction
+
+struct EvictionPolicy {
+  uint64_t resident_bytes_target = 0;  // stop when below
+  uint64_t lane_window = 0;            // jobs kept at the head of each lane
+  int64_t delay_horizon_ms = 0;        // delayed jobs due up to here are kept
+};
+
+// Drops up to `limit` clean jobs from memory; true = there may be more to drop.
+bool evict_some(State& state, const EvictionPolicy& policy, size_t limit);
+
+}  // namespace wq

@@ -1,0 +1,422 @@
+#include "engine/state.h"
+
+#include <utility>
+
+namespace wq {
+
+State::~State() {
+  std::vector<Job*> all;
+  jobs_.for_each([&](Job* job) { all.push_back(job); });
+  for (Job* job : all) delete job;
+}
+
+// ---- queues
+
+Queue* State::find_queue(std::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
+}
+
+Queue* State::add_queue(QueueId id, std::string name) {
+  if (queues_.size() <= id) queues_.resize(id + 1);
+  WQ_CHECK(!queues_[id]);
+  auto queue = std::make_unique<Queue>();
+  queue->id = id;
+  queue->name = std::move(name);
+  Queue* added = queue.get();
+  WQ_CHECK(names_.emplace(added->name, added).second);
+  queues_[id] = std::move(queue);
+  return added;
+}
+
+void State::remove_queue(Queue* queue) {
+  names_.erase(queue->name);
+  queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
+  removed_queues_.push_back(queue->id);
+}
+
+// ---- jobs
+
+Job* State::add(Queue* queue, JobId id, BodyRef body) {
+  auto job = std::make_unique<Job>();
+  job->queue = queue;
+  job->id = id;
+  job->body = std::move(body);
+  jobs_.insert(job.get());
+  resident_bytes_ += job->resident_bytes();
+  link_dirty(job.get());
+  return job.release();
+}
+
+Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
+                       bool has_state_row) {
+  auto job = std::make_unique<Job>();
+  job->queue = queue;
+  job->id = id;
+  job->body = std::move(body);
+  job->state = row.state;
+  job->priority = row.priority;
+  job->reason = row.reason;
+  job->epoch = row.epoch;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->position = row.position;
+  job->generation = row.generation;
+  job->since_ms = row.since_ms;
+  job->leased_ms = row.leased_ms;
+  job->deadline_ms = row.deadline_ms;
+  if (!row.last_error.empty()) job->last_error = std::make_unique<std::string>(row.last_error);
+  job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  jobs_.insert(job.get());
+  resident_bytes_ += job->resident_bytes();
+  return job.release();
+}
+
+void State::link_stored(Job* job) {
+  switch (job->state) {
+    case JobState::delayed:
+      delays_.add(job, static_cast<int64_t>(job->position));
+      break;
+    case JobState::leased:
+    case JobState::running:
+      job->queue->leased.push_back(job);
+      if (job->deadline_ms != 0) leases_.add(job, job->deadline_ms);
+      break;
+    default:
+      WQ_CHECK(false);
+  }
+}
+
+void State::evict(Job* job) {
+  WQ_CHECK(is_stored(job));
+  if (job->place.linked()) job->place.unlink();
+  if (job->state == JobState::delayed) delays_.remove(job);
+  free_job(job);
+}
+
+void State::free_job(Job* job) {
+  resident_bytes_ -= job->resident_bytes();
+  jobs_.erase(job->id);
+  delete job;
+}
+
+void State::link_dirty(Job* job) {
+  job->changed_in = checkpoint_number_;
+  dirty_.push_back(job);
+  ++dirty_count_;
+}
+
+void State::touch(Job* job) {
+  if (is_frozen(job)) capture(job);
+  if (!job->changed.linked()) link_dirty(job);
+}
+
+void State::leave(Job* job) {
+  touch(job);
+  Queue* queue = job->queue;
+  switch (job->state) {
+    case JobState::gone:
+      return;
+    case JobState::ready: {
+      Lane& lane = queue->lane(job->priority);
+      if (job->place.linked()) {
+        if (lane.in_head(job)) --lane.head_count;
+        job->place.unlink();
+      }
+      --lane.count;
+      break;
+    }
+    case JobState::delayed:
+      if (job->heap_index != not_in_heap) delays_.remove(job);
+      --delayed_count_;
+      break;
+    case JobState::leased:
+    case JobState::running:
+      if (job->heap_index != not_in_heap) leases_.remove(job);
+      job->place.unlink();
+      want_wake(queue);  // a slot is free
+      break;
+    case JobState::dead:
+      if (job->place.linked()) job->place.unlink();
+      break;
+  }
+  --queue->count(job->state);
+  touch(queue);
+  job->deadline_ms = 0;
+}
+
+void State::enter_ready(Job* job, int64_t now_ms, bool front) {
+  Queue* queue = job->queue;
+  job->state = JobState::ready;
+  job->epoch = queue->epoch(JobState::ready);
+  job->since_ms = now_ms;
+  Lane& lane = queue->lane(job->priority);
+  ++lane.count;
+  if (front) {
+    job->position = queue->next_front_seq--;
+    lane.head.push_front(job);
+    ++lane.head_count;
+  } else {
+    job->position = queue->next_tail_seq++;
+    if (lane.cold_count == 0) {
+      lane.head.push_back(job);
+      ++lane.head_count;
+    } else {
+      lane.tail.push_back(job);
+    }
+  }
+  ++queue->count(JobState::ready);
+  touch(queue);
+  want_wake(queue);
+}
+
+void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
+  Queue* queue = job->queue;
+  job->state = JobState::delayed;
+  job->epoch = queue->epoch(JobState::delayed);
+  job->since_ms = now_ms;
+  job->position = static_cast<uint64_t>(due_ms);
+  delays_.add(job, due_ms);
+  ++delayed_count_;
+  ++queue->count(JobState::delayed);
+  touch(queue);
+}
+
+void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
+  Queue* queue = job->queue;
+  job->state = JobState::leased;
+  job->epoch = queue->epoch(JobState::leased);
+  job->since_ms = now_ms;
+  job->leased_ms = now_ms;
+  job->generation = generation;
+  job->position = generation;
+  job->deadline_ms = deadline_ms;
+  leases_.add(job, deadline_ms);
+  queue->leased.push_back(job);
+  ++queue->count(JobState::leased);
+  touch(queue);
+}
+
+void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
+  Queue* queue = job->queue;
+  job->state = JobState::running;
+  job->epoch = queue->epoch(JobState::running);
+  job->since_ms = now_ms;
+  job->position = job->generation;
+  job->deadline_ms = deadline_ms;
+  if (deadline_ms != 0) leases_.add(job, deadline_ms);
+  queue->leased.push_back(job);
+  ++queue->count(JobState::running);
+  touch(queue);
+}
+
+void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
+  Queue* queue = job->queue;
+  job->state = JobState::dead;
+  job->epoch = queue->epoch(JobState::dead);
+  job->since_ms = now_ms;
+  job->reason = reason;
+  job->position = queue->next_dead_seq++;
+  queue->dead.push_back(job);
+  ++queue->count(JobState::dead);
+  ++queue->totals.dead;
+  touch(queue);
+}
+
+void State::end(Job* job) {
+  if (job->stored.state == JobState::gone && !is_frozen(job)) {
+    job->changed.unlink();
+    --dirty_count_;
+    free_job(job);
+    return;
+  }
+  touch(job);
+  resident_bytes_ -= job->resident_bytes();
+  job->state = JobState::gone;
+  job->body = BodyRef();
+  job->last_error.reset();
+  resident_bytes_ += job->resident_bytes();
+}
+
+void State::set_deadline(Job* job, int64_t deadline_ms) {
+  touch(job);
+  job->deadline_ms = deadline_ms;
+  leases_.move(job, deadline_ms);
+}
+
+void State::set_error(Job* job, std::string_view error) {
+  resident_bytes_ -= job->resident_bytes();
+  job->last_error = error.empty() ? nullptr : std::make_unique<std::string>(error);
+  resident_bytes_ += job->resident_bytes();
+}
+
+// ---- clear
+
+uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
+  const uint64_t cleared = queue->count(state);
+  TrashRow row;
+  row.queue = queue->id;
+  row.state = state;
+  row.lsn = lsn;
+  if (state == JobState::ready) {
+    row.seq_low = queue->next_front_seq + 1;
+    row.seq_high = queue->next_tail_seq - 1;
+    for (const auto& lane : queue->lanes) {
+      if (lane->count == 0) continue;
+      garbage_.splice_back(lane->head);
+      garbage_.splice_back(lane->tail);
+      lane->count = lane->cold_count = lane->head_count = 0;
+      row.priority = lane->priority;
+      trash.push_back(row);
+    }
+  } else if (state == JobState::dead) {
+    garbage_.splice_back(queue->dead);
+    row.seq_low = 0;
+    row.seq_high = queue->next_dead_seq - 1;
+    if (cleared > 0) trash.push_back(row);
+  } else {
+    WQ_CHECK(state == JobState::delayed);
+    std::vector<Job*> resident;
+    for (const TimerHeap::Entry& entry : delays_.entries()) {
+      if (entry.job->queue == queue) resident.push_back(entry.job);
+    }
+    for (Job* job : resident) {
+      delays_.remove(job);
+      garbage_.push_back(job);
+    }
+    delayed_count_ -= cleared;
+    row.epoch_below = queue->epoch(state) + 1;
+    if (cleared > 0) trash.push_back(row);
+  }
+  ++queue->epoch(state);
+  queue->count(state) = 0;
+  touch(queue);
+  return cleared;
+}
+
+bool State::sweep_garbage(size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    Job* job = garbage_.pop_front();
+    if (!job) return false;
+    touch(job);
+    end(job);
+  }
+  return !garbage_.empty();
+}
+
+// ---- lanes
+
+void State::join_lane(Lane& lane) {
+  if (lane.cold_count > 0) return;
+  lane.head.splice_back(lane.tail);
+  lane.head_count = lane.count;
+}
+
+// ---- checkpoint
+
+void State::freeze() {
+  WQ_CHECK(!freezing_ && garbage_.empty() && frozen_.empty());
+  freezing_ = true;
+  ++checkpoint_number_;
+  frozen_.splice_back(dirty_);
+  dirty_count_ = 0;
+  removing_queues_ = std::exchange(removed_queues_, {});
+}
+
+void State::capture(Job* job) {
+  job->changed.unlink();
+  job->captured_in = checkpoint_number_;
+  CapturedJob& out = captured_.emplace_back();
+  out.id = job->id;
+  out.before = job->stored;
+  JobRow& row = out.row;
+  row.queue = job->queue->id;
+  row.state = job->state;
+  if (job->state == JobState::gone) {
+    job->stored = StoredPlace{};
+    ended_.push_back(job);
+    return;
+  }
+  row.priority = job->priority;
+  row.reason = job->reason;
+  row.epoch = job->epoch;
+  row.attempts = job->attempts;
+  row.exceptions = job->exceptions;
+  row.failures = job->failures;
+  row.max_attempts = job->max_attempts;
+  row.replays = job->replays;
+  row.position = job->position;
+  row.generation = job->generation;
+  row.since_ms = job->since_ms;
+  row.leased_ms = job->leased_ms;
+  row.deadline_ms = job->deadline_ms;
+  if (job->last_error) out.error = *job->last_error;
+  const bool body_is_new = job->stored.state == JobState::gone;
+  if (body_is_new) out.body = job->body;
+  job->stored =
+      StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
+}
+
+bool State::capture_some(size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    Job* job = frozen_.front();
+    if (!job) return false;
+    capture(job);
+  }
+  return !frozen_.empty();
+}
+
+std::vector<CapturedJob> State::take_captured() { return std::exchange(captured_, {}); }
+
+std::vector<QueueRow> State::take_changed_queues() {
+  std::vector<QueueRow> rows;
+  for (Queue* queue : changed_queues_) {
+    queue->changed = false;
+    if (queue->deleted) continue;
+    QueueRow& row = rows.emplace_back();
+    row.id = queue->id;
+    row.name = queue->name;
+    row.config = queue->config;
+    row.totals = queue->totals;
+    for (size_t i = 0; i < job_state_count; ++i) {
+      row.counts[i] = queue->counts[i];
+      row.epochs[i] = queue->epochs[i];
+    }
+    row.next_tail_seq = queue->next_tail_seq;
+    row.next_front_seq = queue->next_front_seq;
+    row.next_dead_seq = queue->next_dead_seq;
+    row.created_ms = queue->created_ms;
+    for (const auto& lane : queue->lanes) {
+      if (lane->count == 0) continue;
+      row.lanes.push_back(
+          LaneRow{lane->priority, lane->first_position(queue->next_front_seq + 1), lane->count});
+    }
+  }
+  changed_queues_.clear();
+  return rows;
+}
+
+bool State::drop_ended(size_t limit) {
+  for (size_t i = 0; i < limit; ++i) {
+    if (ended_.empty()) return false;
+    Job* job = ended_.back();
+    ended_.pop_back();
+    free_job(job);
+  }
+  return !ended_.empty();
+}
+
+void State::complete() {
+  WQ_CHECK(freezing_ && frozen_.empty() && ended_.empty());
+  freezing_ = false;
+  completed_checkpoint_ = checkpoint_number_;
+  // Garbage was swept before the freeze and the jobs that ended are freed by now: nothing points to
+  // a queue that was deleted before the freeze.
+  for (const QueueId id : removing_queues_) queues_[id].reset();
+  removing_queues_.clear();
+}
+
+}  // namespace wq

@@ -1,0 +1,172 @@
+// State: all that is resident. It offers the transitions of a job between places and keeps every
+// index, count and list right while doing so; what a command means is apply.cc's business, what
+// enters and leaves memory is residency.cc's. No clock, no I/O, no randomness, no locks.
+// Thread model: guarded by the engine's mutex.
+//
+// Checkpoints (DESIGN D3): freeze() turns the dirty list into the frozen list by a pointer swap.
+// capture() copies a frozen job's row as of the freeze; the checkpoint captures all of them in bounded
+// steps, and touch(), which every change goes through first, captures a frozen job that is about to
+// change. So the captured rows are exactly the state at the freeze.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/command.h"
+#include "engine/job_table.h"
+#include "engine/keys.h"
+#include "engine/queue.h"
+#include "engine/record.h"
+#include "engine/timer_heap.h"
+
+namespace wq {
+
+// One job as of a freeze, on its way to the store.
+struct CapturedJob {
+  JobId id = 0;
+  JobRow row;            // row.state gone: remove the rows
+  std::string error;     // owner of row.last_error
+  BodyRef body;          // set when the store does not hold the envelope yet
+  StoredPlace before;    // what the store held until now
+};
+
+class State {
+ public:
+  State() = default;
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // ---- queues
+  Queue* find_queue(QueueId id) const {
+    return id < queues_.size() && queues_[id] && !queues_[id]->deleted ? queues_[id].get() : nullptr;
+  }
+  Queue* find_queue(std::string_view name) const;
+  Queue* add_queue(QueueId id, std::string name);
+  void remove_queue(Queue* queue);  // its jobs must have been ended or made garbage
+  const std::map<std::string, Queue*, std::less<>>& queues() const { return names_; }
+  void touch(Queue* queue) {
+    if (queue->changed) return;
+    queue->changed = true;
+    changed_queues_.push_back(queue);
+  }
+
+  // ---- jobs
+  Job* find(JobId id) const { return jobs_.find(id); }  // also gone and garbage ones
+  Job* find_live(JobId id) const {
+    Job* job = jobs_.find(id);
+    return job && is_live(job) ? job : nullptr;
+  }
+  static bool is_live(const Job* job) {
+    return job->state != JobState::gone && job->epoch == job->queue->epoch(job->state);
+  }
+  const JobTable& jobs() const { return jobs_; }
+
+  // A new job with no state yet; an enter_ must follow.
+  Job* add(Queue* queue, JobId id, BodyRef body);
+  // A job as the store holds it: clean, counted already, not yet in a lane, heap or list.
+  Job* add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body, bool has_state_row);
+  // Puts a stored leased, running or delayed job into its list and heap.
+  void link_stored(Job* job);
+  // Removes a clean job from memory only.
+  void evict(Job* job);
+
+  // Each change of a job: leave() its place, change it, enter_ a new one, or end().
+  void touch(Job* job);
+  void leave(Job* job);
+  void enter_ready(Job* job, int64_t now_ms, bool front);
+  void enter_delayed(Job* job, int64_t now_ms, int64_t due_ms);
+  void enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms);
+  void enter_running(Job* job, int64_t now_ms, int64_t deadline_ms);
+  void enter_dead(Job* job, int64_t now_ms, DeadReason reason);
+  void end(Job* job);  // after leave()
+  void set_deadline(Job* job, int64_t deadline_ms);
+  void set_error(Job* job, std::string_view error);
+
+  // Ends all ready, delayed or dead jobs of a queue, resident or not, in one step; the resident ones
+  // become garbage, the stored ones trash. Returns how many.
+  uint64_t clear_state(Queue* queue, JobState state, Lsn lsn);
+  // Ends up to `limit` garbage jobs; true = more to do.
+  bool sweep_garbage(size_t limit);
+
+  // ---- lanes
+  // Moves the tail list behind the head list once no cold job is between them.
+  static void join_lane(Lane& lane);
+
+  // ---- timers
+  TimerHeap& delays() { return delays_; }
+  TimerHeap& leases() { return leases_; }
+  const TimerHeap& delays() const { return delays_; }
+  const TimerHeap& leases() const { return leases_; }
+  uint64_t delayed_count() const { return delayed_count_; }
+  // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
+  uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
+  DelayKey delay_cursor;
+
+  // ---- counters of the store
+  JobId next_job_id = 1;
+  Generation next_generation = 1;
+  QueueId next_queue_id = 1;
+  std::vector<TrashRow> trash;
+
+  uint64_t resident_bytes() const { return resident_bytes_; }
+  uint64_t dirty_count() const { return dirty_count_; }
+
+  // ---- waking: queues whose jobs or slots may serve a waiter since the list was last emptied
+  std::vector<Queue*> wake_queue;
+  void want_wake(Queue* queue) {
+    if (queue->wake_wanted || queue->waiters.empty()) return;
+    queue->wake_wanted = true;
+    wake_queue.push_back(queue);
+  }
+
+  // ---- checkpoint
+  bool freezing() const { return freezing_; }
+  void freeze();                                  // garbage must be swept
+  bool capture_some(size_t limit);                // true = more to do
+  std::vector<CapturedJob> take_captured();
+  std::vector<QueueRow> take_changed_queues();    // at the freeze only
+  std::vector<QueueId> take_removed_queues();     // at the freeze only
+  // After the commit: frees up to `limit` ended jobs; true = more to do. complete() ends the checkpoint.
+  bool drop_ended(size_t limit);
+  void complete();
+  bool is_stored(const Job* job) const {  // clean, and the store has it
+    return !job->changed.linked() && job->captured_in <= completed_checkpoint_;
+  }
+
+ private:
+  // Changed before the latest freeze and not captured since. Freezing is a swap of lists, so the
+  // state of a job is told by when it was linked, not by a mark of its own.
+  bool is_frozen(const Job* job) const {
+    return job->changed.linked() && job->changed_in != checkpoint_number_;
+  }
+  void link_dirty(Job* job);
+  void capture(Job* job);
+  void free_job(Job* job);
+
+  JobTable jobs_;
+  std::vector<std::unique_ptr<Queue>> queues_;  // by id
+  std::map<std::string, Queue*, std::less<>> names_;
+  std::vector<Queue*> changed_queues_;
+  std::vector<QueueId> removed_queues_;   // since the last freeze
+  std::vector<QueueId> removing_queues_;  // in the running checkpoint
+  TimerHeap delays_;  // by wall clock due time
+  TimerHeap leases_;  // by deadline
+  uint64_t delayed_count_ = 0;
+  uint64_t resident_bytes_ = 0;
+  uint64_t dirty_count_ = 0;
+  ChangedList dirty_;
+  ChangedList frozen_;
+  PlaceList garbage_;
+  bool freezing_ = false;
+  uint64_t checkpoint_number_ = 0;
+  uint64_t completed_checkpoint_ = 0;
+  std::vector<CapturedJob> captured_;
+  std::vector<Job*> ended_;  // captured as gone; freed once the checkpoint is complete
+};
+
+}  // namespace wq
