@@ -1,6 +1,6 @@
-// Builds and parses the keys of keys.h. Builders take any number, 0 included, because they also make
-// the bounds of scans; rows have ids and queues from 1 up. A parser meets bytes from disk and answers
-// nullopt to anything that is not the key of a row. Pure functions, safe from any thread.
+// Builds and parses the keys of keys.h. Builders take any number, 0 included, because they also
+// make the bounds of scans; rows have ids and queues from 1 up. A parser meets bytes from disk and
+// answers nullopt to anything that is not the key of a row. Pure functions, safe from any thread.
 #include "engine/keys.h"
 
 #include <limits>
@@ -38,9 +38,13 @@ std::string seq_key(QueueId queue, uint64_t seq) {
 
 }  // namespace
 
-std::string job_body_key(JobId id) { return job_key(id, job_body_mark); }
+std::string job_body_key(JobId id) {
+  return job_key(id, job_body_mark);
+}
 
-std::string job_state_key(JobId id) { return job_key(id, job_state_mark); }
+std::string job_state_key(JobId id) {
+  return job_key(id, job_state_mark);
+}
 
 std::optional<JobKey> parse_job_key(std::string_view key) {
   if (key.size() != job_key_bytes) return std::nullopt;
@@ -59,9 +63,13 @@ std::string ready_key(QueueId queue, uint8_t priority, uint64_t seq) {
   return key;
 }
 
-std::string lease_key(QueueId queue, Generation generation) { return seq_key(queue, generation); }
+std::string lease_key(QueueId queue, Generation generation) {
+  return seq_key(queue, generation);
+}
 
-std::string dead_key(QueueId queue, uint64_t seq) { return seq_key(queue, seq); }
+std::string dead_key(QueueId queue, uint64_t seq) {
+  return seq_key(queue, seq);
+}
 
 std::string delay_key(int64_t due_ms, QueueId queue, JobId id) {
   WQ_CHECK(due_ms >= 0);  // a negative time would sort behind all others
@@ -79,7 +87,9 @@ std::string queue_row_key(QueueId queue) {
   return key;
 }
 
-std::string meta_row_key() { return std::string(1, meta_row_mark); }
+std::string meta_row_key() {
+  return std::string(1, meta_row_mark);
+}
 
 std::optional<ReadyKey> parse_ready_key(std::string_view key) {
   if (key.size() != ready_key_bytes) return std::nullopt;

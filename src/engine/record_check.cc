@@ -1,5 +1,5 @@
-// The semantic rules of records: which values a well-formed record can hold. Checked when a record is
-// made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
+// The semantic rules of records: which values a well-formed record can hold. Checked when a record
+// is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
 #include <bitset>
 
 #include "engine/record_internal.h"
@@ -16,6 +16,7 @@ const char* check_jobs(const std::vector<NewJob>& jobs) {
     if (job.id == 0) return "job id is 0";
     if (job.due_ms < 0) return "due time is negative";
     if (job.envelope.empty()) return "job has no envelope";
+    if (job.envelope.size() % record_align_bytes != 0) return "length of an envelope";
   }
   return nullptr;
 }

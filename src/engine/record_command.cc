@@ -15,6 +15,7 @@ struct FieldSlot {
 constexpr FieldSlot field_slots[] = {
     {field_queue, fb::Command::VT_QUEUE},
     {field_jobs, fb::Command::VT_JOBS},
+    {field_jobs, fb::Command::VT_ENVELOPES},
     {field_tokens, fb::Command::VT_TOKENS},
     {field_ids, fb::Command::VT_IDS},
     {field_groups, fb::Command::VT_GROUPS},
@@ -36,20 +37,25 @@ bool has_only(const uint8_t* data, uint32_t fields) {
 }
 
 const char* read_jobs(const AlignedImage& image, const fb::Command* table, Command& command) {
-  const auto* jobs = table->jobs();
-  if (jobs == nullptr) return "no job";
-  if (jobs->size() > command_items_max) return "too many jobs";
-  command.jobs.reserve(jobs->size());
-  for (const fb::NewJob* job : *jobs) {
-    const Bytes envelope = vector_bytes(job->envelope());
+  const Bytes bytes = vector_bytes(table->jobs());
+  const size_t count = bytes.size() / sizeof(fb::NewJob);
+  if (count > command_items_max) return "too many jobs";
+  Bytes envelopes = vector_bytes(table->envelopes());
+  command.jobs.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    fb::NewJob job;
+    std::memcpy(&job, bytes.data() + i * sizeof job, sizeof job);
+    if (job.envelope_bytes() > envelopes.size()) return "envelopes are cut short";
+    const Bytes envelope = envelopes.first(job.envelope_bytes());
+    envelopes = envelopes.subspan(envelope.size());
     if (const char* reason = check_envelope(envelope)) return reason;
-    command.jobs.push_back({.id = job->id(),
-                            .due_ms = job->due_ms(),
-                            .max_attempts = job->max_attempts(),
-                            .priority = job->priority(),
+    command.jobs.push_back({.id = job.id(),
+                            .due_ms = job.due_ms(),
+                            .max_attempts = job.max_attempts(),
+                            .priority = job.priority(),
                             .envelope = image.in_input(envelope)});
   }
-  return nullptr;
+  return envelopes.empty() ? nullptr : "envelopes without a job";
 }
 
 const char* read_tokens(const fb::Command* table, Command& command) {
@@ -121,7 +127,7 @@ const char* read_parts(const AlignedImage& image, const fb::Command* table, uint
 
 const char* read_command(const AlignedImage& image, Command& command) {
   if (image.size() > command_bytes_max) return "longer than any record";
-  // Every job or settle, the command itself, its config and backoff.
+  // Every settle, the command itself, its config and backoff.
   constexpr flatbuffers::uoffset_t tables_max = command_items_max + 3;
   flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
   if (!verifier.VerifyBuffer<fb::Command>(command_identifier)) return "not well formed";

@@ -1,6 +1,7 @@
 // The encoding half of record.h. Builders are kept and reused, so the hot calls (one envelope, one
-// enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back at
-// the next call. Tables add their fields from the widest type to the narrowest, which saves padding.
+// enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back
+// at the next call. Tables add their fields from the widest type to the narrowest, which saves
+// padding.
 #include <utility>
 
 #include "base/check.h"
@@ -99,15 +100,27 @@ Offset<Vector<const fb::LeaseGroup*>> put_groups(FlatBufferBuilder& b,
   return Offset<Vector<const fb::LeaseGroup*>>(offset);
 }
 
-Offset<fb::NewJob> put_job(FlatBufferBuilder& b, const NewJob& job) {
-  const auto envelope = put_bytes(b, job.envelope);
-  fb::NewJobBuilder table(b);
-  table.add_id(job.id);
-  table.add_due_ms(job.due_ms);
-  table.add_envelope(envelope);
-  table.add_max_attempts(job.max_attempts);
-  table.add_priority(job.priority);
-  return table.Finish();
+Offset<Vector<const fb::NewJob*>> put_jobs(FlatBufferBuilder& b, const std::vector<NewJob>& jobs) {
+  fb::NewJob* out = nullptr;
+  const auto offset = b.CreateUninitializedVectorOfStructs<fb::NewJob>(jobs.size(), &out);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const NewJob& job = jobs[i];
+    const auto envelope_bytes = static_cast<uint32_t>(job.envelope.size());
+    out[i] = fb::NewJob(job.id, job.due_ms, envelope_bytes, job.max_attempts, job.priority);
+  }
+  return Offset<Vector<const fb::NewJob*>>(offset);
+}
+
+ByteVector put_envelopes(FlatBufferBuilder& b, const std::vector<NewJob>& jobs) {
+  size_t total_bytes = 0;
+  for (const NewJob& job : jobs) total_bytes += job.envelope.size();
+  uint8_t* out = nullptr;
+  const ByteVector offset(b.CreateUninitializedVector<uint8_t>(total_bytes, &out));
+  for (const NewJob& job : jobs) {
+    std::memcpy(out, job.envelope.data(), job.envelope.size());
+    out += job.envelope.size();
+  }
+  return offset;
 }
 
 Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) {
@@ -124,7 +137,8 @@ Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) 
   return table.Finish();
 }
 
-// An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can do.
+// An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
+// do.
 uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
   uint64_t items = 1;
   uint64_t bytes = 0;
@@ -160,7 +174,6 @@ struct Encoder::Impl {
   ReusedBuilder command;
   ReusedBuilder envelope;
   ReusedBuilder row;
-  std::vector<Offset<fb::NewJob>> jobs;
   std::vector<Offset<fb::SettleItem>> settles;
   std::vector<Offset<fb::Header>> headers;
 };
@@ -175,7 +188,8 @@ Bytes Encoder::command(const Command& command) {
   WQ_CHECK(command_bytes_bound(command, fields) <= command_bytes_max);
   FlatBufferBuilder& b = impl_->command.start();
 
-  Offset<Vector<Offset<fb::NewJob>>> jobs;
+  Offset<Vector<const fb::NewJob*>> jobs;
+  ByteVector envelopes;
   Offset<Vector<Offset<fb::SettleItem>>> settles;
   Offset<Vector<const fb::Token*>> tokens;
   Offset<Vector<const fb::LeaseGroup*>> groups;
@@ -183,9 +197,8 @@ Bytes Encoder::command(const Command& command) {
   Offset<fb::QueueConfig> config;
   ByteVector name;
   if (fields & field_jobs) {
-    impl_->jobs.clear();
-    for (const NewJob& job : command.jobs) impl_->jobs.push_back(put_job(b, job));
-    jobs = b.CreateVector(impl_->jobs);
+    envelopes = put_envelopes(b, command.jobs);
+    jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
     impl_->settles.clear();
@@ -204,6 +217,7 @@ Bytes Encoder::command(const Command& command) {
   if (fields & field_first_generation) table.add_first_generation(command.first_generation);
   if (fields & field_deadline) table.add_deadline_ms(command.deadline_ms);
   table.add_jobs(jobs);
+  table.add_envelopes(envelopes);
   table.add_tokens(tokens);
   table.add_ids(ids);
   table.add_groups(groups);
@@ -281,9 +295,9 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
-                                            t.released, t.expired, t.dead, t.replayed,
-                                            t.cancelled, t.cleared);
+  const auto totals =
+      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   std::vector<fb::Lane> lanes;

@@ -57,7 +57,9 @@ const char* check_aligned_envelope(const AlignedImage& image) {
 
 }  // namespace
 
-const char* check_envelope(Bytes bytes) { return check_aligned_envelope(AlignedImage(bytes)); }
+const char* check_envelope(Bytes bytes) {
+  return check_aligned_envelope(AlignedImage(bytes));
+}
 
 const char* read_backoff(const fb::Backoff* table, Backoff& out) {
   out = Backoff();

@@ -1,7 +1,7 @@
-// What the parts of record.h share: the rules that both sides of the format obey, and helpers of the
-// decoders. Encoders WQ_CHECK the same rules that decoders test, so nothing can be written that would
-// later be refused. Rules answer nullptr, or in one phrase what is wrong; they never allocate. Pure
-// functions, safe from any thread.
+// What the parts of record.h share: the rules that both sides of the format obey, and helpers of
+// the decoders. Encoders WQ_CHECK the same rules that decoders test, so nothing can be written that
+// would later be refused. Rules answer nullptr, or in one phrase what is wrong; they never
+// allocate. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ const char* check_envelope(Bytes bytes);
 const char* read_backoff(const fb::Backoff* table, Backoff& out);
 const char* read_config(const fb::QueueConfig* table, QueueConfig& out);
 
-// The elements of a FlatBuffers vector of scalars or (as pointers) of structs; an absent one is empty.
-// A template over the vector keeps the FlatBuffers headers out of this one.
+// The elements of a FlatBuffers vector of scalars or (as pointers) of structs; an absent one is
+// empty. A template over the vector keeps the FlatBuffers headers out of this one.
 template <template <typename> class Vector, typename T>
 Bytes vector_bytes(const Vector<T>* vector) {
   if (vector == nullptr) return {};
@@ -77,7 +77,8 @@ inline Status corrupt_record(const char* kind, const char* reason) {
 }
 
 // Values of the store lie at any address, but reading a FlatBuffer in place is only defined for
-// aligned ones. This holds an aligned image of its input: the input itself if possible, else a copy.
+// aligned ones. This holds an aligned image of its input: the input itself if possible, else a
+// copy.
 class AlignedImage {
  public:
   explicit AlignedImage(Bytes input) : input_(input), image_(input) {
