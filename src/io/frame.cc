@@ -21,7 +21,7 @@ uint64_t header_hash(const std::byte* frame, uint64_t seed) {
 
 bool known_type(uint16_t type) {
   return type == static_cast<uint16_t>(FrameType::record) ||
-         type == static_cast<uint16_t>(FrameType::mark);
+         type == static_cast<uint16_t>(FrameType::close);
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 //        8    4  body_bytes    at most frame_body_bytes_max
 //       12    2  type          FrameType
 //       14    2  reserved      0
-//       16    8  lsn           record: one more than the frame before; mark: that of the frame
-//       before 24    8  durable_lsn   known durable when the frame was written: the "synced up to"
-//       mark 32    8  body_hash     XXH3-64 of the body, seeded alike 40    -  body, then zeros up
-//       to the next multiple of 8
+//       16    8  lsn           one more than the frame before; a close frame: the same as it
+//       24    8  durable_lsn   known durable when the frame was written ("synced up to")
+//       32    8  body_hash     XXH3-64 of the body, seeded alike
+//       40    -  body, then zeros up to the next multiple of 8
 //
 // The seed comes from the store's uuid and the segment's sequence number, which grows for ever:
 // what a recycled file still holds of its former life, frames of another store, and zeros never
@@ -30,7 +30,7 @@ constexpr uint32_t frame_body_bytes_max = uint32_t{512} << 20;
 
 enum class FrameType : uint16_t {
   record = 1,
-  mark = 2,  // no body, no LSN of its own: says only that durable_lsn is durable
+  close = 2,  // the last frame of a run that ended in order: no body, no LSN of its own
 };
 
 struct FrameHeader {

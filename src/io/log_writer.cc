@@ -1,0 +1,114 @@
+// Sealing, writing, rotation.
+#include "io/log_writer.h"
+
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "io/io_transfer.h"
+
+namespace wq {
+
+LogWriter::LogWriter(Io& io, std::unique_ptr<IoQueue> queue, SparePool& spares,
+                     std::string log_directory, const StoreUuid& uuid, const LogSegment* previous)
+    : io_(io),
+      queue_(std::move(queue)),
+      spares_(spares),
+      log_directory_(std::move(log_directory)),
+      uuid_(uuid) {
+  if (previous == nullptr) return;
+  seq_ = previous->header.seq;
+  end_ = previous->end;
+  last_hash_ = previous->last_hash;
+  last_lsn_ = previous->last_lsn;
+}
+
+Status LogWriter::write(AppendBuffer& group, bool barrier, Lsn durable_lsn, WriteOutcome* outcome) {
+  outcome->durable_lsn = durable_lsn;
+  for (const AppendRun& run : group.runs()) {
+    if (file_ == nullptr || run.place.seq != seq_) WQ_TRY(begin_segment(run, outcome));
+    const bool last = &run == &group.runs().back();
+    WQ_TRY(write_run(group, run, barrier && last, outcome));
+  }
+  if (group.empty() && barrier) WQ_TRY(sync_written(outcome));
+  return Code::ok;
+}
+
+Status LogWriter::sync_written(WriteOutcome* outcome) {
+  if (!unsynced_) return Code::ok;
+  WQ_TRY(write_fully(*queue_, *file_, {}, 0, WriteMode::sync_after));
+  unsynced_ = false;
+  outcome->durable_lsn = last_lsn_;
+  return Code::ok;
+}
+
+Status LogWriter::write_run(AppendBuffer& group, const AppendRun& run, bool barrier,
+                            WriteOutcome* outcome) {
+  std::byte* const data = group.data(run);
+  const size_t frames = run.frames_end - run.begin;
+  size_t at = 0;
+  // Sealed here and not at append, so that each frame tells the newest durable LSN: this is what
+  // lets a reader tell damage from a torn tail.
+  while (at < frames) {
+    const auto bytes = static_cast<size_t>(frame_encoded_bytes(data + at));
+    last_hash_ = frame_seal(data + at, run.place.seed, outcome->durable_lsn);
+    at += bytes;
+  }
+  WQ_CHECK(at == frames);
+  WriteMode mode = WriteMode::kernel;
+  if (barrier) mode = unsynced_ ? WriteMode::sync_after : WriteMode::dsync;
+  const size_t bytes = run.end - run.begin;
+  WQ_TRY(write_fully(*queue_, *file_, {data, bytes}, run.place.offset, mode));
+  unsynced_ = !barrier;
+  end_ = run.place.offset + frames;
+  last_lsn_ = run.last_lsn;
+  outcome->written_bytes += bytes;
+  if (barrier) outcome->durable_lsn = last_lsn_;
+  return Code::ok;
+}
+
+Result<std::string> LogWriter::write_header(const SegmentHeader& header,
+                                            std::optional<SpareFile> spare) {
+  alignas(io_block_bytes) std::array<std::byte, segment_header_bytes> block;
+  const uint64_t hash = segment_header_encode(block.data(), header);
+  const std::string path =
+      spare ? spare->path : log_directory_ + "/" + segment_file_name(header.seq) + ".tmp";
+  WQ_TRY_SET(file_, io_.open(path, spare ? OpenMode::read_write : OpenMode::create));
+  if (!spare) WQ_TRY(file_->resize(header.segment_bytes));
+  WQ_TRY(write_fully(*queue_, *file_, block, 0, WriteMode::kernel));
+  WQ_TRY(file_->sync());
+  last_hash_ = hash;
+  return path;
+}
+
+Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
+  if (file_ != nullptr) WQ_TRY(sync_written(outcome));
+  WQ_CHECK(run.place.seq == seq_ + 1);
+  WQ_CHECK(run.place.offset == segment_header_bytes);
+  std::optional<SpareFile> spare;
+  // A record larger than a segment has one of its own size. Without a spare the file grows as it is
+  // written, which is slower than into zeros but does not make anybody wait for them.
+  if (run.place.segment_bytes == spares_.segment_bytes()) spare = spares_.take();
+  SegmentHeader header;
+  header.uuid = uuid_;
+  header.seq = run.place.seq;
+  header.first_lsn = run.first_lsn;
+  header.prev_seq = seq_;
+  header.prev_end = end_;
+  header.prev_hash = last_hash_;
+  header.segment_bytes = run.place.segment_bytes;
+  header.recycled = spare && spare->recycled;
+  WQ_TRY_SET(const std::string path, write_header(header, spare));
+  const std::string final_path = log_directory_ + "/" + segment_file_name(header.seq);
+  WQ_TRY(io_.rename(path, final_path));
+  WQ_TRY(io_.sync_dir(log_directory_));
+  outcome->written_bytes += segment_header_bytes;
+  outcome->begun.push_back({final_path, header.seq, header.first_lsn, 0});
+  seq_ = header.seq;
+  end_ = segment_header_bytes;
+  last_lsn_ = header.first_lsn - 1;
+  unsynced_ = false;
+  return Code::ok;
+}
+
+}  // namespace wq

@@ -1,0 +1,65 @@
+// LogWriter: puts groups of frames into segment files, with the barrier they ask for, and goes on
+// to new segments. It belongs to the flusher: one thread at a time. After the first failure it must
+// not be used again; SegmentLog sees to that.
+//
+// Order at a rotation, each step durable before the next: last frame of the old segment; header of
+// the new one, still under its spare or temp name; the new name. Only then frames follow, so a
+// segment that has its name has a sound header and a complete predecessor, always.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "io/append_buffer.h"
+#include "io/io.h"
+#include "io/log_reader.h"
+#include "io/spare_pool.h"
+
+namespace wq {
+
+// A segment that trim() has not released.
+struct LiveSegment {
+  std::string path;
+  uint64_t seq = 0;
+  Lsn first_lsn = 0;
+  uint64_t frame_bytes = 0;
+};
+
+struct WriteOutcome {
+  Lsn durable_lsn = 0;             // may have grown even without a barrier, by a rotation
+  uint64_t written_bytes = 0;      // headers and padding included
+  std::vector<LiveSegment> begun;  // the group went on to these
+};
+
+class LogWriter {
+ public:
+  // `previous` is the newest segment found at open, with its end known; null for a fresh log.
+  LogWriter(Io& io, std::unique_ptr<IoQueue> queue, SparePool& spares, std::string log_directory,
+            const StoreUuid& uuid, const LogSegment* previous);
+
+  // Seals and writes all runs. With `barrier`, everything up to the last frame is durable
+  // afterwards, also what earlier calls left in the kernel.
+  Status write(AppendBuffer& group, bool barrier, Lsn durable_lsn, WriteOutcome* outcome);
+
+ private:
+  Status begin_segment(const AppendRun& run, WriteOutcome* outcome);
+  Result<std::string> write_header(const SegmentHeader& header, std::optional<SpareFile> spare);
+  Status write_run(AppendBuffer& group, const AppendRun& run, bool barrier, WriteOutcome* outcome);
+  Status sync_written(WriteOutcome* outcome);
+
+  Io& io_;
+  const std::unique_ptr<IoQueue> queue_;
+  SparePool& spares_;
+  const std::string log_directory_;
+  const StoreUuid uuid_;
+
+  std::unique_ptr<File> file_;  // null until the first write of this run
+  uint64_t seq_ = 0;            // of file_, or of the segment that precedes the first one
+  uint64_t end_ = 0;            // behind the last frame
+  uint64_t last_hash_ = 0;
+  Lsn last_lsn_ = 0;
+  bool unsynced_ = false;  // file_ has writes that no barrier covers
+};
+
+}  // namespace wq
