@@ -1,10 +1,10 @@
 """Tests of the C ABI as a consumer meets it (ctest label: abi).
-  header   wq.h compiles alone, as every C and C++ that we promise, with no padding inside its structs
-  example  the program in the header compiles as C99 against the library, runs, and prints what it should
+  header   wq.h compiles alone, as every C and C++ that we promise, without padding in its structs
+  example  its program compiles as C99, runs against the library and prints what it should
   symbols  libwq.so exports what the version script lists and symbols.txt records, and nothing else
   layout   sizes and offsets of the public structs are those of layout.txt
-`symbols` and `layout` take --write, which records today's state: a change of an existing line breaks
-programs that are already compiled (docs/ABI.md)."""
+`symbols` and `layout` take --write, which records today's state: a change of an existing line
+breaks programs that are already compiled (docs/ABI.md)."""
 
 import argparse
 import os
@@ -41,7 +41,8 @@ def read(path):
 def run(command, **options):
     result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if result.returncode != 0:
-        raise Failed(f"{shlex.join(command)}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+        raise Failed(f"{shlex.join(command)}: exit code {result.returncode}\n"
+                     f"{result.stdout}{result.stderr}")
     return result.stdout
 
 
@@ -105,9 +106,8 @@ def exported_symbols(library):
 
 
 def mapped_symbols():
-    return sorted(f"{name} {node}" for node, body in
-                  re.findall(r"^(WQ_\w+(?:\.\d+)*)\s*(\{.*?\})", read(MAP), re.DOTALL | re.MULTILINE)
-                  for name in wq_header.map_symbols(node + body))
+    nodes = re.findall(r"^(WQ_\w+(?:\.\d+)*)\s*(\{.*?\})", read(MAP), re.DOTALL | re.MULTILINE)
+    return sorted(f"{name} {node}" for node, body in nodes for name in wq_header.map_symbols(body))
 
 
 def compare(what, found, expected):
@@ -125,7 +125,8 @@ def record_or_compare(args, name, lines):
             file.write("".join(line + "\n" for line in lines))
         print(f"wrote {len(lines)} lines")
     else:
-        compare(f"{name} differs (docs/ABI.md says what may change)", lines, read(path).splitlines())
+        compare(f"{name} differs (docs/ABI.md says what may change)", lines,
+                read(path).splitlines())
         print(f"{len(lines)} lines as recorded")
 
 
@@ -150,8 +151,9 @@ def layout_program(structs):
     for struct in structs:
         lines.append(f'  printf("{struct.name} size %zu\\n", sizeof({struct.name}));')
         for field in struct.fields:
-            lines.append(f'  printf("{struct.name}.{field} offset %zu size %zu\\n", '
-                         f"offsetof({struct.name}, {field}), sizeof((({struct.name} *)0)->{field}));")
+            lines.append(f'  printf("{struct.name}.{field} offset %zu size %zu\\n",')
+            lines.append(f"         offsetof({struct.name}, {field}),")
+            lines.append(f"         sizeof((({struct.name} *)0)->{field}));")
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
 
 
@@ -162,7 +164,7 @@ def test_layout(args):
     for struct in structs:
         sized = struct.fields[0] == "struct_size"
         if sized == (struct.name in UNSIZED_STRUCTS):
-            raise Failed(f"{struct.name}: every struct but {UNSIZED_STRUCTS} starts with struct_size")
+            raise Failed(f"{struct.name}: all but {UNSIZED_STRUCTS} start with struct_size")
     with tempfile.TemporaryDirectory() as directory:
         source, program = os.path.join(directory, "layout.c"), os.path.join(directory, "layout")
         with open(source, "w", encoding="utf-8") as file:
@@ -178,7 +180,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("test", choices=tests)
     parser.add_argument("--cc", default="cc", help="C compiler for programs that are run")
-    parser.add_argument("--flags", default="", help="more flags for the example, such as sanitizers")
+    parser.add_argument("--flags", default="", help="more flags to compile the example with")
     parser.add_argument("--library", help="path of libwq.so")
     parser.add_argument("--write", action="store_true", help="record instead of compare")
     args = parser.parse_args()

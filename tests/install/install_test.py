@@ -1,6 +1,6 @@
 """Installs wq and uses it as others do (ctest label: install): find_package, pkg-config shared and
-static, add_subdirectory, each in C and C++. The installed tree is moved before it is used, so nothing in
-it may remember where it was made."""
+static, add_subdirectory, each in C and C++. The installed tree is moved before it is used: nothing
+in it may remember where it was made."""
 
 import argparse
 import glob
@@ -70,8 +70,9 @@ class InstallTest:
         version = re.escape(self.args.version)
         want = {
             "runtime": [rf"lib.*/libwq\.so\.{soname}", rf"lib.*/libwq\.so\.{version}"],
-            "dev": [r"include/wq\.h", r"lib.*/libwq\.so", r"lib.*/libwq\.a", r"lib.*/pkgconfig/wq\.pc",
-                    r"lib.*/cmake/wq/wq-config\.cmake", r"lib.*/cmake/wq/wq-config-version\.cmake",
+            "dev": [r"include/wq\.h", r"lib.*/libwq\.so", r"lib.*/libwq\.a",
+                    r"lib.*/pkgconfig/wq\.pc", r"lib.*/cmake/wq/wq-config\.cmake",
+                    r"lib.*/cmake/wq/wq-config-version\.cmake",
                     r"lib.*/cmake/wq/wq-targets\.cmake", r"lib.*/cmake/wq/wq-targets-\w+\.cmake",
                     r"lib.*/cmake/wq/WqDeps\.cmake"],
             "tools": [r"bin/wq"],
@@ -80,7 +81,8 @@ class InstallTest:
             if component == "tools" and not self.args.cli:
                 continue
             prefix = os.path.join(self.work, component)
-            run(["cmake", "--install", self.args.build, "--prefix", prefix, "--component", component])
+            run(["cmake", "--install", self.args.build, "--prefix", prefix,
+                 "--component", component])
             found = sorted(os.path.relpath(os.path.join(directory, name), prefix)
                            for directory, _, names in os.walk(prefix) for name in names)
             for path in found:
@@ -90,20 +92,24 @@ class InstallTest:
                 raise Failed(f"component {component} has only {found}")
 
     def find_package(self):
-        build = os.path.join(self.work, "find_package")
         wanted = ".".join(self.args.version.split(".")[:2])
-        run(["cmake", "-S", CONSUMER, "-B", build, *self.generator,
-             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCONSUMER_WANTS={wanted}"])
-        run(["cmake", "--build", build])
-        for program in PROGRAMS:
-            self.use(os.path.join(build, program))
+        # A project in C alone must link the archive too, though that holds C++.
+        for languages, programs in (("C;CXX", PROGRAMS), ("C", ("c_shared", "c_static"))):
+            build = os.path.join(self.work, "find_package_" + languages.replace(";", "_"))
+            run(["cmake", "-S", CONSUMER, "-B", build, *self.generator,
+                 f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCONSUMER_WANTS={wanted}",
+                 f"-DCONSUMER_LANGUAGES={languages}"])
+            run(["cmake", "--build", build])
+            for program in programs:
+                self.use(os.path.join(build, program))
 
     def other_version_is_refused(self):
         major, minor = (int(part) for part in self.args.version.split(".")[:2])
         for other in (f"{major}.{minor + 1}", f"{major + 1}.0"):
             output = run(["cmake", "-S", CONSUMER, "-B", os.path.join(self.work, "refused"),
                           *self.generator, f"-DCMAKE_PREFIX_PATH={self.prefix}",
-                          f"-DCONSUMER_WANTS={other}"], want_success=False)
+                          f"-DCONSUMER_WANTS={other}", "-DCONSUMER_LANGUAGES=C"],
+                         want_success=False)
             if "wq-config.cmake, version: " + self.args.version not in output:
                 raise Failed(f"wq {other} was refused for another reason:\n{output}")
 
@@ -113,7 +119,8 @@ class InstallTest:
         if run(["pkg-config", "--modversion", "wq"], environment).strip() != self.args.version:
             raise Failed("wq.pc has another version")
         for kind, options in (("shared", []), ("static", ["--static"])):
-            flags = shlex.split(run(["pkg-config", *options, "--cflags", "--libs", "wq"], environment))
+            flags = shlex.split(run(["pkg-config", *options, "--cflags", "--libs", "wq"],
+                                    environment))
             if kind == "static":
                 # Both libraries lie in one directory, and -lwq would take the shared one.
                 flags = ["-l:libwq.a" if flag == "-lwq" else flag for flag in flags]
@@ -130,9 +137,9 @@ class InstallTest:
         build = os.path.join(self.args.build, "subproject")
         launcher = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={self.args.ccache}"
                     for language in ("C", "CXX") if self.args.ccache]
-        # The build type and warnings of the build under test, so that ccache knows the objects already.
-        run(["cmake", "-S", os.path.join(HERE, "subproject"), "-B", build, *self.generator, *launcher,
-             f"-DWQ_SOURCE={ROOT}", f"-DCMAKE_BUILD_TYPE={self.args.build_type}",
+        # The build type and warnings of the build under test, so that ccache knows the objects.
+        run(["cmake", "-S", os.path.join(HERE, "subproject"), "-B", build, *self.generator,
+             *launcher, f"-DWQ_SOURCE={ROOT}", f"-DCMAKE_BUILD_TYPE={self.args.build_type}",
              f"-DWQ_WERROR={self.args.werror}"])
         run(["cmake", "--build", build, "-j", "2"], {"CCACHE_NOHASHDIR": "1"})
         for program in PROGRAMS:
@@ -149,8 +156,8 @@ def main():
     os.makedirs(args.work)
     test = InstallTest(args)
     try:
-        for step in (test.install, test.components, test.find_package, test.other_version_is_refused,
-                     test.pkg_config, test.add_subdirectory):
+        for step in (test.install, test.components, test.find_package,
+                     test.other_version_is_refused, test.pkg_config, test.add_subdirectory):
             step()
             print(f"{step.__name__}: ok", flush=True)
     except Failed as failure:

@@ -1,4 +1,4 @@
-// What every consumer does: one job through its whole life, in a store in argv[1]. C and C++ share it.
+// What every consumer does: one job through its whole life, in a store. C and C++ share it.
 #pragma once
 
 #include <stdio.h>
