@@ -37,7 +37,7 @@ struct NewJob {
   int64_t due_ms = 0;         // 0 = ready at once
   uint32_t max_attempts = 0;  // 0 = the queue's
   uint8_t priority = default_priority;
-  Bytes envelope;             // encoded Envelope; see record.h
+  Bytes envelope = {};        // encoded Envelope; see record.h
 };
 
 struct LeaseGroup {
@@ -61,7 +61,7 @@ struct SettleItem {
   uint8_t flags = 0;
   uint8_t priority = 0;
   int64_t delay_ms = 0;      // nack, release; -1 = by the retry policy (nack only)
-  std::string_view error;    // nack, fail; already cut to error_bytes_max
+  std::string_view error = {};  // nack, fail; already cut to error_bytes_max
 };
 
 struct Command {

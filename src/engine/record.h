@@ -51,7 +51,7 @@ struct JobRow {
   int64_t since_ms = 0;       // when it entered the state
   int64_t leased_ms = 0;      // start of the latest lease
   int64_t deadline_ms = 0;    // leased, running: 0 = none
-  std::string_view last_error;
+  std::string_view last_error = {};
 };
 
 struct LaneRow {
@@ -62,16 +62,16 @@ struct LaneRow {
 
 struct QueueRow {
   QueueId id = 0;
-  std::string name;
-  QueueConfig config;
-  QueueTotals totals;
+  std::string name = {};
+  QueueConfig config = {};
+  QueueTotals totals = {};
   uint64_t counts[job_state_count] = {};
   uint32_t epochs[job_state_count] = {};
   uint64_t next_tail_seq = 0;
   uint64_t next_front_seq = 0;
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
-  std::vector<LaneRow> lanes;
+  std::vector<LaneRow> lanes = {};
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -92,7 +92,7 @@ struct MetaRow {
   QueueId next_queue_id = 1;
   uint64_t uuid_low = 0;   // must equal the FORMAT file's
   uint64_t uuid_high = 0;
-  std::vector<TrashRow> trash;
+  std::vector<TrashRow> trash = {};
 };
 
 class Encoder {

@@ -42,7 +42,7 @@ struct Backoff {
   BackoffKind kind = BackoffKind::none;
   int64_t base_ms = 0;             // fixed: the delay; exponential: the first delay, doubled each time
   int64_t max_ms = 0;              // exponential: the cap, >= base_ms
-  std::vector<int64_t> list_ms;    // list: one delay per failure, the last one repeats; 1..32 entries
+  std::vector<int64_t> list_ms = {};  // list: one delay per failure, the last repeats; 1..32
 
   bool operator==(const Backoff&) const = default;
 };
@@ -56,7 +56,7 @@ struct QueueConfig {
   int64_t lease_ms = 60'000;
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
-  Backoff backoff;
+  Backoff backoff = {};
   uint64_t version = 1;  // raised by each configure
 
   bool operator==(const QueueConfig&) const = default;
