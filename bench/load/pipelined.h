@@ -1,0 +1,67 @@
+// wq from an event loop: one thread, a completion queue, thousands of jobs under way. A job counts
+// when the event of its ack has come, i.e. when the ack is on the device. A payload is looked at
+// only after the event of its lease. Thread model: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "payload.h"
+#include "support.h"
+#include "wq_handles.h"
+
+namespace wq::bench {
+
+class Pipeline {
+ public:
+  // At most `jobs_in_flight_max` jobs are between the start of their enqueue and the event of their
+  // last step.
+  Pipeline(const WqStore& store, Durability durability, size_t batch, size_t jobs_in_flight_max);
+  ~Pipeline() { wq_cq_close(&cq_); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Whole lives until the time is over and everything under way has ended; returns finished jobs.
+  uint64_t run_lives(Ledger& ledger, double seconds);
+
+  // Enqueues `jobs` jobs and waits until all are durable.
+  void fill(Ledger& ledger, uint64_t jobs);
+
+  // Leases (waiting for each at its default level; timed) and acks (pipelined) until the queue is
+  // empty or `jobs_max` jobs are done.
+  uint64_t drain(Ledger& ledger, uint64_t jobs_max, LatencySampler* lease_times);
+
+ private:
+  enum class Step { enqueue, lease, ack };
+  struct Pending {
+    Step step = Step::enqueue;
+    size_t jobs = 0;
+    WqBatch batch;  // of a lease
+  };
+
+  wq_call next_call(Durability durability);
+  bool enqueue(Ledger& ledger, size_t jobs);
+  bool lease();
+  void ack(const WqBatch& batch);
+  void deliver(Ledger& ledger, const WqBatch& batch);
+  void poll(Ledger& ledger, int64_t timeout_ms);
+  void finish(Ledger& ledger, Pending pending);
+
+  const Durability durability_;
+  const size_t batch_;
+  const size_t jobs_in_flight_max_;
+  WqCalls calls_;
+  PayloadBatch payloads_;
+  wq_cq* cq_ = nullptr;
+  std::vector<wq_event> events_;
+  std::vector<wq_token> tokens_;
+  std::deque<Pending> pending_;  // in LSN order, as the events come
+  uint64_t first_pending_ = 0;   // user_data of pending_.front()
+  size_t jobs_in_flight_ = 0;
+  size_t jobs_ready_ = 0;  // enqueued and not leased yet
+  uint64_t jobs_done_ = 0;
+  bool fill_only_ = false;
+};
+
+}  // namespace wq::bench
