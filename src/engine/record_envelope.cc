@@ -106,13 +106,31 @@ Result<Envelope> decode_envelope(Bytes bytes) {
 }
 
 Bytes trusted_payload(Bytes envelope) {
+  // By ReadScalar and raw addresses only: the bytes may lie unaligned.
+  using flatbuffers::ReadScalar;
+  using flatbuffers::uoffset_t;
   const auto* start = reinterpret_cast<const uint8_t*>(envelope.data());
-  const auto* root = flatbuffers::GetRoot<flatbuffers::Table>(start);
-  // The address of the vector, not a Vector: the bytes may lie unaligned.
+  const auto* root =
+      reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
   const auto* vector = root->GetPointer<const uint8_t*>(fb::Envelope::VT_PAYLOAD);
   if (vector == nullptr) return {};
-  const auto count = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector);
+  const auto count = ReadScalar<uoffset_t>(vector);
   return {reinterpret_cast<const std::byte*>(vector + sizeof count), count};
+}
+
+EnvelopeView trusted_envelope(Bytes envelope) {
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
+  EnvelopeView view;
+  view.payload = vector_bytes(table->payload());
+  view.enqueued_ms = table->enqueued_ms();
+  view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
+  return view;
+}
+
+Header trusted_header(Bytes envelope, size_t i) {
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
+  const auto* header = table->headers()->Get(static_cast<flatbuffers::uoffset_t>(i));
+  return Header{vector_bytes(header->name()), vector_bytes(header->value())};
 }
 
 }  // namespace wq

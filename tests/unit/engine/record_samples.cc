@@ -1,0 +1,303 @@
+#include "unit/engine/record_samples.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace wq {
+
+uint64_t SampleMaker::number() {
+  const uint64_t value = prng_.next() >> prng_.below(64);
+  return value == 0 ? 1 : value;
+}
+
+int64_t SampleMaker::time_ms() {
+  if (prng_.below(4) == 0) return 0;
+  return static_cast<int64_t>(prng_.next() >> (1 + prng_.below(63)));
+}
+
+std::string SampleMaker::bytes(size_t size_max) {
+  std::string out(prng_.below(size_max + 1), '\0');
+  for (char& c : out) c = static_cast<char>(prng_.next());
+  return out;
+}
+
+std::string SampleMaker::name() {
+  const char* const letters[] = {
+      "a", "Z", "-", " ", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+  const size_t size_max = 1 + prng_.below(queue_name_bytes_max - 4);
+  std::string out = "q";
+  while (out.size() < size_max) out += letters[prng_.below(std::size(letters))];
+  return out;
+}
+
+Backoff SampleMaker::backoff() {
+  Backoff out;
+  const auto delay_ms = [&] {
+    return static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
+  };
+  out.kind = static_cast<BackoffKind>(prng_.below(4));
+  if (out.kind == BackoffKind::fixed) out.base_ms = delay_ms();
+  if (out.kind == BackoffKind::exponential) {
+    out.max_ms = delay_ms();
+    out.base_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(out.max_ms) + 1));
+  }
+  if (out.kind == BackoffKind::list) {
+    out.list_ms.resize(1 + prng_.below(backoff_list_max));
+    for (int64_t& entry : out.list_ms) entry = delay_ms();
+  }
+  return out;
+}
+
+QueueConfig SampleMaker::config() {
+  QueueConfig out;
+  out.max_running = static_cast<uint32_t>(prng_.next());
+  out.max_retries = static_cast<uint32_t>(prng_.below(max_retries_max + 1));
+  out.lease_ms = 1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
+  out.durability = static_cast<Durability>(1 + prng_.below(3));
+  out.status = static_cast<QueueStatus>(prng_.below(3));
+  out.backoff = backoff();
+  out.version = number();
+  return out;
+}
+
+std::string_view SampleMaker::keep(std::string text) {
+  kept_.push_back(std::move(text));
+  return kept_.back();
+}
+
+size_t SampleMaker::item_count() {
+  return 1 + prng_.below(prng_.below(8) == 0 ? 200 : 4);
+}
+
+Bytes SampleMaker::envelope() {
+  std::vector<Header> headers(prng_.below(2) == 0 ? 0 : prng_.below(5));
+  for (Header& header : headers) {
+    header.name = as_bytes(keep("h" + bytes(20)));
+    header.value = as_bytes(keep(bytes(40)));
+  }
+  const std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
+  const Bytes encoded = encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms());
+  return as_bytes(keep(std::string(as_text(encoded))));
+}
+
+Command SampleMaker::command(CommandType type) {
+  Command out;
+  out.reset(type, time_ms());
+  out.unclean = prng_.below(2) == 0;
+  out.queue = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
+  out.states = state_bit(static_cast<JobState>(1 + prng_.below(5))) |
+               state_bit(static_cast<JobState>(1 + prng_.below(5)));
+  out.deadline_ms = time_ms();
+  out.first_generation = 1 + (prng_.next() >> 1);
+  out.name = keep(name());
+  out.config = config();
+  if (type == CommandType::enqueue) {
+    for (size_t i = item_count(); i > 0; --i) {
+      out.jobs.push_back({.id = number(),
+                          .due_ms = time_ms(),
+                          .max_attempts = static_cast<uint32_t>(prng_.below(5)),
+                          .priority = static_cast<uint8_t>(prng_.next()),
+                          .envelope = envelope()});
+    }
+  }
+  for (size_t i = item_count(); i > 0; --i) out.ids.push_back(number());
+  if (type == CommandType::lease) {
+    out.ids.clear();
+    for (size_t i = 1 + prng_.below(4); i > 0; --i) {
+      const auto count = static_cast<uint32_t>(item_count());
+      out.groups.push_back({1 + static_cast<QueueId>(prng_.below(1'000)), count, time_ms()});
+      for (uint32_t j = 0; j < count; ++j) out.ids.push_back(number());
+    }
+  }
+  const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
+  const bool acks_only = prng_.below(2) == 0;
+  for (size_t i = one ? 1 : item_count(); i > 0; --i) {
+    SettleItem item{.id = number(), .generation = number()};
+    if (type == CommandType::settle && !acks_only) {
+      item.kind = static_cast<SettleKind>(1 + prng_.below(4));
+    }
+    if (item.kind != SettleKind::ack) {
+      item.flags = static_cast<uint8_t>(prng_.below(8));
+      item.priority = static_cast<uint8_t>(prng_.next());
+      item.delay_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
+      if (item.kind == SettleKind::nack && prng_.below(2) == 0) item.delay_ms = -1;
+      if (item.kind != SettleKind::release) item.error = keep(bytes(100));
+    }
+    out.settles.push_back(item);
+  }
+  return out;
+}
+
+JobRow SampleMaker::job_row() {
+  JobRow out;
+  out.queue = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
+  out.state = static_cast<JobState>(1 + prng_.below(5));
+  out.priority = static_cast<uint8_t>(prng_.next());
+  out.reason = static_cast<DeadReason>(prng_.below(3));
+  out.epoch = static_cast<uint32_t>(prng_.next());
+  out.attempts = static_cast<uint32_t>(prng_.below(10));
+  out.exceptions = static_cast<uint32_t>(prng_.below(10));
+  out.failures = static_cast<uint32_t>(prng_.below(10));
+  out.max_attempts = static_cast<uint32_t>(prng_.below(10));
+  out.replays = static_cast<uint32_t>(prng_.below(10));
+  out.position = number() >> 1;
+  out.generation = number();
+  out.since_ms = time_ms();
+  out.leased_ms = time_ms();
+  out.deadline_ms = time_ms();
+  out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
+  return out;
+}
+
+QueueRow SampleMaker::queue_row() {
+  QueueRow out;
+  out.id = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
+  out.name = name();
+  out.config = config();
+  out.totals = {number(), number(), number(), number(), number(), number(),
+                number(), number(), number(), number(), number()};
+  for (uint64_t& count : out.counts) count = number();
+  for (uint32_t& epoch : out.epochs) epoch = static_cast<uint32_t>(prng_.next());
+  out.next_tail_seq = number();
+  out.next_front_seq = number();
+  out.next_dead_seq = number();
+  out.created_ms = time_ms();
+  const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
+  for (size_t i = 0; i < lanes; ++i) {
+    out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
+  }
+  return out;
+}
+
+MetaRow SampleMaker::meta_row() {
+  MetaRow out;
+  out.applied_lsn = number();
+  out.next_job_id = number();
+  out.next_generation = number();
+  out.next_queue_id = 1 + static_cast<QueueId>(prng_.below(1'000));
+  out.uuid_low = prng_.next();
+  out.uuid_high = prng_.next();
+  constexpr JobState states[] = {JobState::ready, JobState::delayed, JobState::dead};
+  for (size_t i = prng_.below(4); i > 0; --i) {
+    const uint64_t low = number() >> 1;
+    out.trash.push_back({.queue = 1 + static_cast<QueueId>(prng_.below(1'000)),
+                         .state = states[prng_.below(3)],
+                         .epoch_below = static_cast<uint32_t>(prng_.next()),
+                         .priority = static_cast<uint8_t>(prng_.next()),
+                         .seq_low = low,
+                         .seq_high = low + prng_.below(uint64_t{1} << 62),
+                         .lsn = number()});
+  }
+  return out;
+}
+
+namespace {
+
+bool same_bytes(Bytes a, Bytes b) {
+  return as_text(a) == as_text(b);
+}
+
+bool same_job(const NewJob& a, const NewJob& b) {
+  return std::tie(a.id, a.due_ms, a.max_attempts, a.priority) ==
+             std::tie(b.id, b.due_ms, b.max_attempts, b.priority) &&
+         same_bytes(a.envelope, b.envelope);
+}
+
+bool same_group(const LeaseGroup& a, const LeaseGroup& b) {
+  return std::tie(a.queue, a.count, a.deadline_ms) == std::tie(b.queue, b.count, b.deadline_ms);
+}
+
+bool same_token(const SettleItem& a, const SettleItem& b) {
+  return a.id == b.id && a.generation == b.generation;
+}
+
+bool same_settle(const SettleItem& a, const SettleItem& b) {
+  return same_token(a, b) && std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error) ==
+                                 std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error);
+}
+
+template <typename T, typename Same>
+bool same_all(const std::vector<T>& a, const std::vector<T>& b, Same same) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+bool same_tokens(const Command& a, const Command& b) {
+  return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
+}
+
+}  // namespace
+
+bool same_command(const Command& a, const Command& b) {
+  if (a.type != b.type || a.now_ms != b.now_ms) return false;
+  switch (a.type) {
+    case CommandType::open:
+      return a.unclean == b.unclean;
+    case CommandType::close:
+      return true;
+    case CommandType::queue_declare:
+      return a.queue == b.queue && a.name == b.name && a.config == b.config;
+    case CommandType::queue_configure:
+      return a.queue == b.queue && a.config == b.config;
+    case CommandType::queue_clear:
+      return a.queue == b.queue && a.states == b.states;
+    case CommandType::queue_delete:
+      return a.queue == b.queue;
+    case CommandType::enqueue:
+      return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
+    case CommandType::lease:
+      return a.first_generation == b.first_generation && a.ids == b.ids &&
+             same_all(a.groups, b.groups, same_group);
+    case CommandType::confirm:
+    case CommandType::extend:
+      return a.deadline_ms == b.deadline_ms && same_tokens(a, b);
+    case CommandType::settle:
+      return a.queue == b.queue && same_all(a.settles, b.settles, same_settle);
+    case CommandType::expire:
+    case CommandType::promote:
+      return a.ids == b.ids;
+    case CommandType::cancel:
+      return a.queue == b.queue && a.ids == b.ids;
+    case CommandType::dead_replay:
+    case CommandType::dead_remove:
+      return same_tokens(a, b);
+  }
+  return false;
+}
+
+bool same_job_row(const JobRow& a, const JobRow& b) {
+  const auto parts = [](const JobRow& r) {
+    return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
+                    r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
+                    r.leased_ms, r.deadline_ms, r.last_error);
+  };
+  return parts(a) == parts(b);
+}
+
+bool same_queue_row(const QueueRow& a, const QueueRow& b) {
+  const auto parts = [](const QueueRow& r) {
+    return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
+                    r.next_dead_seq, r.created_ms);
+  };
+  const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
+    return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);
+  };
+  return parts(a) == parts(b) &&
+         std::equal(std::begin(a.counts), std::end(a.counts), std::begin(b.counts)) &&
+         std::equal(std::begin(a.epochs), std::end(a.epochs), std::begin(b.epochs)) &&
+         same_all(a.lanes, b.lanes, same_lane);
+}
+
+bool same_meta_row(const MetaRow& a, const MetaRow& b) {
+  const auto parts = [](const MetaRow& r) {
+    return std::tie(r.applied_lsn, r.next_job_id, r.next_generation, r.next_queue_id, r.uuid_low,
+                    r.uuid_high);
+  };
+  const auto same_trash = [](const TrashRow& x, const TrashRow& y) {
+    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn) ==
+           std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low, y.seq_high, y.lsn);
+  };
+  return parts(a) == parts(b) && same_all(a.trash, b.trash, same_trash);
+}
+
+}  // namespace wq

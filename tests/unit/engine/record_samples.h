@@ -1,0 +1,55 @@
+// Seeded random commands and rows for the tests of the encodings, and their comparison. Only what
+// the type of a command gives a meaning to is filled and compared.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "engine/record.h"
+
+namespace wq {
+
+constexpr CommandType all_command_types[] = {
+    CommandType::open,        CommandType::close,           CommandType::queue_declare,
+    CommandType::queue_clear, CommandType::queue_configure, CommandType::queue_delete,
+    CommandType::enqueue,     CommandType::lease,           CommandType::confirm,
+    CommandType::extend,      CommandType::settle,          CommandType::expire,
+    CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
+    CommandType::dead_remove,
+};
+
+class SampleMaker {
+ public:
+  explicit SampleMaker(uint64_t seed) : prng_(seed) {}
+
+  uint64_t number();                   // of random width, never 0
+  int64_t time_ms();                   // 0 and up
+  std::string bytes(size_t size_max);  // any bytes, may be empty
+  std::string name();                  // a valid queue name
+  Backoff backoff();
+  QueueConfig config();
+  Bytes envelope();                   // lives as long as this object
+  Command command(CommandType type);  // its views live as long as this object
+  JobRow job_row();
+  QueueRow queue_row();
+  MetaRow meta_row();
+  Prng& prng() { return prng_; }
+
+ private:
+  std::string_view keep(std::string text);
+  size_t item_count();
+
+  Prng prng_;
+  Encoder encoder_;
+  std::deque<std::string> kept_;
+};
+
+bool same_command(const Command& a, const Command& b);
+bool same_job_row(const JobRow& a, const JobRow& b);
+bool same_queue_row(const QueueRow& a, const QueueRow& b);
+bool same_meta_row(const MetaRow& a, const MetaRow& b);
+
+}  // namespace wq
