@@ -124,6 +124,14 @@ Result<Envelope> decode_envelope(Bytes bytes);
 // Only the payload: the hot half of decode_envelope for bytes that this process encoded itself or
 // that decode_envelope accepted before.
 Bytes trusted_payload(Bytes envelope);
+// The same for the rest of it that callers ask for. The bytes must be aligned as a BodyRef's are.
+struct EnvelopeView {
+  Bytes payload;
+  int64_t enqueued_ms = 0;
+  uint32_t headers_count = 0;
+};
+EnvelopeView trusted_envelope(Bytes envelope);
+Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row
