@@ -70,8 +70,8 @@ done:
        are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
     8. Durability. A change is described by one log record with a log sequence number (LSN). The
        call returns when that record has reached the level asked for:
-         WQ_POWER    the device has it: survives power loss. Default of everything but lease.
-         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of lease.
+         WQ_POWER    the device has it: survives power loss. Default of all but lease and extend.
+         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of those two.
          WQ_MEMORY   applied; written within wq_store_options.memory_window_ms.
        A `wq_call` argument chooses the level for one call; NULL takes the default. Records become
        durable in LSN order, so one durable LSN covers all before it.
@@ -93,7 +93,7 @@ done:
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
-     queues in one lease  1..256
+     queues in one lease  1..256, none twice
      store path           1..4,095 bytes
 
    4. CAVEATS
@@ -115,7 +115,7 @@ done:
    Disks that acknowledge a flush they did not do can lose what WQ_POWER promised.
    Batches copy their jobs: holding one for long costs memory only. Leases do not wait for it: a job
    whose lease expires while you hold its batch is handed to somebody else.
-   Signals: no function may be called in a signal handler, except wq_cancel_fire.
+   Signals: no function may be called in a signal handler.
 
    5. GLOSSARY
 
@@ -520,7 +520,7 @@ typedef struct wq_job {
   uint32_t max_attempts;
   uint32_t replays;           /* times it came back from the dead letters */
   int64_t enqueued_ms;        /* when it was enqueued */
-  int64_t ready_ms;           /* when it became ready or, if delayed, will become so */
+  int64_t ready_ms;           /* ready: since when; delayed: when it will be; else 0 */
   int64_t leased_ms;          /* when its last lease began; 0: never */
   int64_t deadline_ms;        /* when its lease may be reclaimed; 0: none */
   int64_t lease_remaining_ms; /* until deadline_ms at the time of the call; 0: none or past */
@@ -633,7 +633,7 @@ WQ_API int32_t wq_error_is_retryable(int32_t code);
 WQ_API int32_t wq_error_maybe_committed(int32_t code);
 
 /* Whether the open store is of no more use for changes and must be closed and reopened.
- * True for POISONED, CORRUPT, IO and INTERNAL.
+ * True for POISONED and INTERNAL.
  * Returns: 1 or 0.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -822,7 +822,7 @@ WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_
 
 /* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
  * on. Pausing a paused queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_DISABLED (it is disabled and stays so); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+ * Returns: WQ_OK; WQ_CONFLICT (it is disabled and stays so); WQ_E_INVALID, WQ_E_UNSUPPORTED,
  *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
  *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
@@ -832,7 +832,7 @@ WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
  * Resuming an active queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_DISABLED (it is disabled; see wq_queue_enable); WQ_E_INVALID,
+ * Returns: WQ_OK; WQ_CONFLICT (it is disabled; see wq_queue_enable); WQ_E_INVALID,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
@@ -850,9 +850,10 @@ WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
 WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Take and hand out jobs again: disabled -> active. Waiting consumers wake up.
- * Enabling an active queue is WQ_OK and changes nothing; a paused one stays paused, WQ_OK too.
- * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Enabling an active queue is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_CONFLICT (it is paused; see wq_queue_resume); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+ *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -905,12 +906,11 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
                           wq_error *err);
 
 /* Enqueue `n` jobs in one change, in the order given; spec_size is sizeof specs[0].
- * Without WQ_ENQUEUE_PARTIAL all or none: the first job that is refused refuses them all, and its
- * code is returned. With it the jobs before the first refused one are taken; the code of the
- * refused one is returned, and *accepted says how many were taken.
+ * Without WQ_ENQUEUE_PARTIAL all or none: one job that is refused refuses them all, and its code is
+ * returned. With it the jobs before the first refused one are taken, and the code of that one is
+ * returned. *accepted (may be NULL) is how many were taken.
  * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
- * the refused one its code, those after it WQ_CANCELLED. Without PARTIAL none is taken: those
- * before the refused one have WQ_CANCELLED too. `accepted` may be NULL.
+ * all others the code that is returned. The payloads of one call have at most 512 MiB together.
  * Returns: WQ_OK (n taken); WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -928,7 +928,7 @@ WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
  *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
- * Durability: by `call`; default that of the queue.
+ * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -953,6 +953,7 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
  * and disabled queues, and those at max_running, count as empty.
  * `cancel` (may be NULL) ends the wait. `options` NULL: one job, no wait.
  * Returns: WQ_OK with 1..max_jobs jobs in *batch; else *batch is NULL: WQ_EMPTY (after the wait);
+ *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is);
  *          WQ_CANCELLED; WQ_E_INVALID (also queues of another store), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is deleted), WQ_E_CLOSED (closed or shutting
  *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -996,7 +997,7 @@ WQ_API void wq_batch_free(wq_batch **batch);
  * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (another queue's job, or
  *          queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
  *          WQ_E_INTERNAL.
- * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int64_t run_ms,
@@ -1012,7 +1013,7 @@ WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int
  *          WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
  *          WQ_E_INTERNAL.
- * Durability: by `call`; default that of the queue.
+ * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int64_t lease_ms,
@@ -1157,12 +1158,12 @@ WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
 WQ_API void wq_cq_close(wq_cq **cq);
 
 /* Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the first.
- * Each change gives exactly one event; the events of a completion queue come in LSN order. When the
- * store fails or closes, changes that are not durable by then give their events with the error.
- * *count is how many were taken.
+ * Each change gives exactly one event. Events of changes that were made one after another at the
+ * same level come in that order. When the store fails or closes, changes that are not durable by
+ * then give their events with the error. *count is how many were taken.
  * With WQ_OPEN_NO_THREADS a poll that has to wait does the flushing itself.
  * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait); WQ_E_INVALID,
- *          WQ_E_CLOSED (closed, and no event is left), WQ_E_FORKED, WQ_E_INTERNAL.
+ *          WQ_E_CLOSED (closed, and no event left), WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: an event with WQ_OK means that its change has reached the level its call asked for.
  * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1187,31 +1188,32 @@ WQ_API int32_t wq_cq_eventfd(wq_cq *cq);
 WQ_API int32_t wq_cancel_new(wq_cancel **cancel, wq_error *err);
 
 /* Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one before it
- * does anything. A call that has its jobs already returns them. It stays fired.
- * Firing NULL or twice does nothing more.
+ * does anything. Takes locks: a signal handler leaves it to a thread (self-pipe, signalfd). A call
+ * that has its jobs already returns them. It stays fired. Firing NULL or twice does nothing more.
  * Returns: nothing.
- * Durability: none.   Thread: any, and signal handlers.   Blocks: no.   Owns: nothing.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API void wq_cancel_fire(wq_cancel *cancel);
 
-/* Free a token and set *cancel to NULL. No call may be using it.
+/* Free a token and set *cancel to NULL. Does not fire it.
  * Returns: nothing.
- * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *cancel.
+ * Durability: none.   Thread: any.   Blocks: until the calls that use it have returned.
+ * Owns: frees *cancel.
  * Since: 0.1.   Stability: stable. */
 WQ_API void wq_cancel_free(wq_cancel **cancel);
 
 /* ===================================================================================== log scan */
 
 /* Read the log of the store in directory `path` from its oldest record, and call `visit` for each.
- * Reads only, takes no lock: works on a closed store and beside a process that has it open; there
- * the newest records may be missing.
- * Stops with the first record that is no more readable, which is the normal end unless valid
- * records follow it.
+ * Reads only. Holds the lock of the store meanwhile, so the store must not be open.
+ * An unfinished tail, which the next open would cut off, ends the scan like the end of the log.
  * Returns: WQ_OK (end of the log); WQ_CANCELLED (visit returned other than 0); WQ_E_INVALID,
- *          WQ_E_NOT_FOUND (no store there), WQ_E_VERSION, WQ_E_CORRUPT (damage that is no
- *          unfinished tail; the message says where), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ *          WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (no store there), WQ_E_LOCKED (open), WQ_E_VERSION,
+ *          WQ_E_CORRUPT (damage that is no unfinished tail; the message says where),
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
  * Durability: none.
- * Thread: callback; `visit` runs on the calling thread and may call anything.
+ * Thread: callback; `visit` runs on the calling thread and may call anything, but not open this
+ * store.
  * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
