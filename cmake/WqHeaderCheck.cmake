@@ -3,6 +3,7 @@
 
 file(GLOB_RECURSE wq_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/src/*.h" "${PROJECT_SOURCE_DIR}/tests/*.h")
+list(FILTER wq_headers EXCLUDE REGEX "^tests/install/")
 set(wq_header_units "")
 foreach(wq_header IN LISTS wq_headers)
   set(wq_unit "${PROJECT_BINARY_DIR}/header_check/${wq_header}.cc")

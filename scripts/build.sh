@@ -14,8 +14,13 @@ if [ ! -f "build/$preset/build.ninja" ] ||
     exit 1
   fi
 fi
+targets=all
 if [ $# -gt 2 ]; then
   shift 2
-  exec cmake --build --preset "$preset" -j "$jobs" --target "$@"
+  targets=$*
 fi
-exec cmake --build --preset "$preset" -j "$jobs"
+# Into a file or a pipe only what matters: all warnings and errors.
+quiet=""
+[ -t 1 ] || quiet="-- --quiet -k 0"
+# shellcheck disable=SC2086  (both are lists of words)
+exec cmake --build --preset "$preset" -j "$jobs" --target $targets $quiet

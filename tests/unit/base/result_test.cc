@@ -60,8 +60,8 @@ TEST(Result, ReadingTheValueOfAFailureIsACheckedMistake) {
 }
 
 TEST(Result, AnOkStatusIsNoFailure) {
-  EXPECT_THROW(Result<int>{Status()}, CheckFailed);
-  EXPECT_THROW(Result<int>{Code::ok}, CheckFailed);
+  EXPECT_THROW(const Result<int> result{Status()}, CheckFailed);
+  EXPECT_THROW(const Result<int> result{Code::ok}, CheckFailed);
 }
 
 TEST(Result, MovesValuesThatCanNotBeCopied) {

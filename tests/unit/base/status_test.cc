@@ -78,7 +78,8 @@ TEST(Status, OutcomesAreNeitherOkNorErrors) {
 TEST(Status, CopiesAndMovesKeepTheDetail) {
   const Status original(Code::corrupt, "log/1.seg: bad checksum", EBADMSG, 8192);
   Status copy = original;
-  copy = copy;  // NOLINT(clang-diagnostic-self-assign-overloaded): must be harmless
+  const Status& itself = copy;
+  copy = itself;  // must be harmless
   const Status moved = std::move(copy);
   Status assigned;
   assigned = original;
