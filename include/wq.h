@@ -765,7 +765,8 @@ WQ_API void wq_list_free(wq_list **list);
 
 /* Check the whole open store: each job is in one state, each index entry has its job and each job
  * its entries, all counts equal what is there, all checksums are right.
- * Changes nothing and repairs nothing. Other calls go on meanwhile.
+ * Makes a checkpoint first, so that all is read from where the next open reads it. Repairs nothing.
+ * Other calls on the store wait meanwhile.
  * Returns: WQ_OK; WQ_E_CORRUPT (report->problems is not 0; the message is the first);
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
  *          WQ_E_POISONED, WQ_E_INTERNAL.

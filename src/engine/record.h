@@ -142,5 +142,6 @@ Result<MetaRow> decode_meta_row(Bytes bytes);
 
 // One line of JSON for people (wq log dump): type, ids, times, sizes; payloads only by length.
 std::string command_to_json(const Command& command);
+const char* command_type_name(CommandType type);  // "enqueue"
 
 }  // namespace wq

@@ -1,0 +1,238 @@
+// Pins size and layout of every public struct as of the release that each field came with. A
+// failing line means that a program built before would no longer run: append fields, never move or
+// resize them. first_release_bytes (sized.h) names the size of release 0.1 for structs that have
+// grown since.
+#include <wq.h>
+
+#include <cstddef>
+
+static_assert(sizeof(void*) == 8, "wq.h is laid out for 64-bit platforms");
+
+#define WQ_SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type " changed its size")
+#define WQ_AT(type, field, bytes) \
+  static_assert(offsetof(type, field) == (bytes), #type "." #field " moved")
+
+WQ_SIZE(wq_bytes, 16);
+WQ_AT(wq_bytes, data, 0);
+WQ_AT(wq_bytes, len, 8);
+
+WQ_SIZE(wq_header, 32);
+WQ_AT(wq_header, name, 0);
+WQ_AT(wq_header, value, 16);
+
+WQ_SIZE(wq_token, 16);
+WQ_AT(wq_token, id, 0);
+WQ_AT(wq_token, generation, 8);
+
+WQ_SIZE(wq_error, 256);
+WQ_AT(wq_error, struct_size, 0);
+WQ_AT(wq_error, code, 4);
+WQ_AT(wq_error, os_errno, 8);
+WQ_AT(wq_error, flags, 12);
+WQ_AT(wq_error, offset, 16);
+WQ_AT(wq_error, message, 24);
+
+WQ_SIZE(wq_call, 32);
+WQ_AT(wq_call, struct_size, 0);
+WQ_AT(wq_call, durability, 4);
+WQ_AT(wq_call, cq, 8);
+WQ_AT(wq_call, user_data, 16);
+WQ_AT(wq_call, lsn, 24);
+
+WQ_SIZE(wq_store_options, 64);
+WQ_AT(wq_store_options, struct_size, 0);
+WQ_AT(wq_store_options, flags, 4);
+WQ_AT(wq_store_options, io_backend, 8);
+WQ_AT(wq_store_options, spare_segments, 12);
+WQ_AT(wq_store_options, memory_budget_bytes, 16);
+WQ_AT(wq_store_options, payload_bytes_max, 24);
+WQ_AT(wq_store_options, segment_bytes, 32);
+WQ_AT(wq_store_options, checkpoint_log_bytes, 40);
+WQ_AT(wq_store_options, disk_reserve_bytes, 48);
+WQ_AT(wq_store_options, memory_window_ms, 56);
+
+WQ_SIZE(wq_recovery, 272);
+WQ_AT(wq_recovery, struct_size, 0);
+WQ_AT(wq_recovery, clean, 4);
+WQ_AT(wq_recovery, applied_lsn, 8);
+WQ_AT(wq_recovery, last_lsn, 16);
+WQ_AT(wq_recovery, records_replayed, 24);
+WQ_AT(wq_recovery, truncated_bytes, 32);
+WQ_AT(wq_recovery, leases_kept, 40);
+WQ_AT(wq_recovery, leases_expired, 48);
+WQ_AT(wq_recovery, temp_files_removed, 56);
+WQ_AT(wq_recovery, replay_ms, 64);
+WQ_AT(wq_recovery, truncated_where, 72);
+
+WQ_SIZE(wq_store_stats, 216);
+WQ_AT(wq_store_stats, struct_size, 0);
+WQ_AT(wq_store_stats, status, 4);
+WQ_AT(wq_store_stats, io_backend, 8);
+WQ_AT(wq_store_stats, queues, 12);
+WQ_AT(wq_store_stats, ready, 16);
+WQ_AT(wq_store_stats, delayed, 24);
+WQ_AT(wq_store_stats, leased, 32);
+WQ_AT(wq_store_stats, running, 40);
+WQ_AT(wq_store_stats, dead, 48);
+WQ_AT(wq_store_stats, last_lsn, 56);
+WQ_AT(wq_store_stats, process_lsn, 64);
+WQ_AT(wq_store_stats, durable_lsn, 72);
+WQ_AT(wq_store_stats, applied_lsn, 80);
+WQ_AT(wq_store_stats, resident_jobs, 88);
+WQ_AT(wq_store_stats, resident_bytes, 96);
+WQ_AT(wq_store_stats, memory_budget_bytes, 104);
+WQ_AT(wq_store_stats, log_records, 112);
+WQ_AT(wq_store_stats, log_bytes, 120);
+WQ_AT(wq_store_stats, log_written_bytes, 128);
+WQ_AT(wq_store_stats, log_live_bytes, 136);
+WQ_AT(wq_store_stats, log_segments, 144);
+WQ_AT(wq_store_stats, log_segments_spare, 152);
+WQ_AT(wq_store_stats, flushes, 160);
+WQ_AT(wq_store_stats, flush_us_total, 168);
+WQ_AT(wq_store_stats, flush_us_max, 176);
+WQ_AT(wq_store_stats, checkpoints, 184);
+WQ_AT(wq_store_stats, checkpoint_us_last, 192);
+WQ_AT(wq_store_stats, checkpoint_us_max, 200);
+WQ_AT(wq_store_stats, waiting, 208);
+
+WQ_SIZE(wq_verify_report, 256);
+WQ_AT(wq_verify_report, struct_size, 0);
+WQ_AT(wq_verify_report, reserved_0, 4);
+WQ_AT(wq_verify_report, jobs, 8);
+WQ_AT(wq_verify_report, entries, 16);
+WQ_AT(wq_verify_report, problems, 24);
+WQ_AT(wq_verify_report, elapsed_ms, 32);
+WQ_AT(wq_verify_report, first_problem, 40);
+
+WQ_SIZE(wq_queue_config, 320);
+WQ_AT(wq_queue_config, struct_size, 0);
+WQ_AT(wq_queue_config, fields, 4);
+WQ_AT(wq_queue_config, max_running, 8);
+WQ_AT(wq_queue_config, max_retries, 12);
+WQ_AT(wq_queue_config, lease_ms, 16);
+WQ_AT(wq_queue_config, durability, 24);
+WQ_AT(wq_queue_config, status, 28);
+WQ_AT(wq_queue_config, backoff_kind, 32);
+WQ_AT(wq_queue_config, backoff_count, 36);
+WQ_AT(wq_queue_config, backoff_base_ms, 40);
+WQ_AT(wq_queue_config, backoff_max_ms, 48);
+WQ_AT(wq_queue_config, version, 56);
+WQ_AT(wq_queue_config, backoff_list_ms, 64);
+
+WQ_SIZE(wq_queue_stats, 144);
+WQ_AT(wq_queue_stats, struct_size, 0);
+WQ_AT(wq_queue_stats, status, 4);
+WQ_AT(wq_queue_stats, ready, 8);
+WQ_AT(wq_queue_stats, delayed, 16);
+WQ_AT(wq_queue_stats, leased, 24);
+WQ_AT(wq_queue_stats, running, 32);
+WQ_AT(wq_queue_stats, dead, 40);
+WQ_AT(wq_queue_stats, oldest_ready_age_ms, 48);
+WQ_AT(wq_queue_stats, enqueued_total, 56);
+WQ_AT(wq_queue_stats, leased_total, 64);
+WQ_AT(wq_queue_stats, acked_total, 72);
+WQ_AT(wq_queue_stats, nacked_total, 80);
+WQ_AT(wq_queue_stats, failed_total, 88);
+WQ_AT(wq_queue_stats, released_total, 96);
+WQ_AT(wq_queue_stats, expired_total, 104);
+WQ_AT(wq_queue_stats, dead_total, 112);
+WQ_AT(wq_queue_stats, replayed_total, 120);
+WQ_AT(wq_queue_stats, cancelled_total, 128);
+WQ_AT(wq_queue_stats, cleared_total, 136);
+
+WQ_SIZE(wq_job_spec, 96);
+WQ_AT(wq_job_spec, struct_size, 0);
+WQ_AT(wq_job_spec, flags, 4);
+WQ_AT(wq_job_spec, payload, 8);
+WQ_AT(wq_job_spec, headers, 24);
+WQ_AT(wq_job_spec, headers_count, 32);
+WQ_AT(wq_job_spec, delay_ms, 40);
+WQ_AT(wq_job_spec, run_at_ms, 48);
+WQ_AT(wq_job_spec, priority, 56);
+WQ_AT(wq_job_spec, max_attempts, 60);
+WQ_AT(wq_job_spec, backoff_kind, 64);
+WQ_AT(wq_job_spec, backoff_count, 68);
+WQ_AT(wq_job_spec, backoff_base_ms, 72);
+WQ_AT(wq_job_spec, backoff_max_ms, 80);
+WQ_AT(wq_job_spec, backoff_list_ms, 88);
+
+WQ_SIZE(wq_enqueued, 24);
+WQ_AT(wq_enqueued, struct_size, 0);
+WQ_AT(wq_enqueued, code, 4);
+WQ_AT(wq_enqueued, job_id, 8);
+WQ_AT(wq_enqueued, lsn, 16);
+
+WQ_SIZE(wq_lease_options, 32);
+WQ_AT(wq_lease_options, struct_size, 0);
+WQ_AT(wq_lease_options, max_jobs, 4);
+WQ_AT(wq_lease_options, wait_ms, 8);
+WQ_AT(wq_lease_options, lease_ms, 16);
+WQ_AT(wq_lease_options, flags, 24);
+WQ_AT(wq_lease_options, reserved_0, 28);
+
+WQ_SIZE(wq_nack_options, 40);
+WQ_AT(wq_nack_options, struct_size, 0);
+WQ_AT(wq_nack_options, flags, 4);
+WQ_AT(wq_nack_options, delay_ms, 8);
+WQ_AT(wq_nack_options, priority, 16);
+WQ_AT(wq_nack_options, reserved_0, 20);
+WQ_AT(wq_nack_options, error, 24);
+
+WQ_SIZE(wq_settle_item, 56);
+WQ_AT(wq_settle_item, struct_size, 0);
+WQ_AT(wq_settle_item, kind, 4);
+WQ_AT(wq_settle_item, id, 8);
+WQ_AT(wq_settle_item, generation, 16);
+WQ_AT(wq_settle_item, delay_ms, 24);
+WQ_AT(wq_settle_item, flags, 32);
+WQ_AT(wq_settle_item, priority, 36);
+WQ_AT(wq_settle_item, error, 40);
+
+WQ_SIZE(wq_job, 152);
+WQ_AT(wq_job, struct_size, 0);
+WQ_AT(wq_job, state, 4);
+WQ_AT(wq_job, id, 8);
+WQ_AT(wq_job, generation, 16);
+WQ_AT(wq_job, queue_index, 24);
+WQ_AT(wq_job, priority, 28);
+WQ_AT(wq_job, attempts, 32);
+WQ_AT(wq_job, exceptions, 36);
+WQ_AT(wq_job, max_attempts, 40);
+WQ_AT(wq_job, replays, 44);
+WQ_AT(wq_job, enqueued_ms, 48);
+WQ_AT(wq_job, ready_ms, 56);
+WQ_AT(wq_job, leased_ms, 64);
+WQ_AT(wq_job, deadline_ms, 72);
+WQ_AT(wq_job, lease_remaining_ms, 80);
+WQ_AT(wq_job, dead_ms, 88);
+WQ_AT(wq_job, dead_reason, 96);
+WQ_AT(wq_job, headers_count, 100);
+WQ_AT(wq_job, payload, 104);
+WQ_AT(wq_job, queue_name, 120);
+WQ_AT(wq_job, last_error, 136);
+
+WQ_SIZE(wq_dead_query, 40);
+WQ_AT(wq_dead_query, struct_size, 0);
+WQ_AT(wq_dead_query, flags, 4);
+WQ_AT(wq_dead_query, cursor, 8);
+WQ_AT(wq_dead_query, limit, 16);
+WQ_AT(wq_dead_query, reason, 20);
+WQ_AT(wq_dead_query, from_ms, 24);
+WQ_AT(wq_dead_query, until_ms, 32);
+
+WQ_SIZE(wq_event, 24);
+WQ_AT(wq_event, struct_size, 0);
+WQ_AT(wq_event, code, 4);
+WQ_AT(wq_event, user_data, 8);
+WQ_AT(wq_event, lsn, 16);
+
+WQ_SIZE(wq_log_record, 88);
+WQ_AT(wq_log_record, struct_size, 0);
+WQ_AT(wq_log_record, reserved_0, 4);
+WQ_AT(wq_log_record, lsn, 8);
+WQ_AT(wq_log_record, durable_lsn, 16);
+WQ_AT(wq_log_record, offset, 24);
+WQ_AT(wq_log_record, size_bytes, 32);
+WQ_AT(wq_log_record, segment, 40);
+WQ_AT(wq_log_record, type, 56);
+WQ_AT(wq_log_record, text, 72);

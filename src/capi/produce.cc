@@ -1,0 +1,208 @@
+// Produce: enqueue one or many, cancel, read one job.
+#include "capi/batch.h"
+#include "capi/capi_internal.h"
+#include "engine/admit.h"
+
+namespace wq {
+namespace {
+
+// What a JobSpec borrows: the header views of one or more jobs. Offsets while it grows, spans
+// after.
+class HeaderViews {
+ public:
+  Status read(const wq_header* headers, size_t count) {
+    if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
+    if (count > headers_count_max) {
+      return Status(Code::too_large,
+                    "headers_count is " + std::to_string(count) + ", more than 1024");
+    }
+    for (size_t i = 0; i < count; i++) {
+      Header view;
+      WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
+      WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
+      views_.push_back(view);
+    }
+    return {};
+  }
+  size_t size() const { return views_.size(); }
+  std::span<const Header> from(size_t offset, size_t count) const {
+    return {views_.data() + offset, count};
+  }
+
+ private:
+  std::vector<Header> views_;
+};
+
+Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
+  if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
+  WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
+  if (in.flags & WQ_JOB_PRIORITY) {
+    if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
+    out.priority = static_cast<uint8_t>(in.priority);
+  }
+  out.delay_ms = in.delay_ms;
+  out.run_at_ms = in.run_at_ms;
+  out.max_attempts = in.max_attempts;
+  if (in.backoff_kind != 0 || in.backoff_count != 0) {
+    WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
+                        in.backoff_count, out.backoff));
+  }
+  if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
+  return {};
+}
+
+Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
+                   wq_enqueued* out) {
+  if (out) WQ_TRY(check_out(out, "out"));
+  Call how;
+  WQ_TRY(how.open(call, queue.core));
+  if (!given) return invalid_field("spec", "is NULL");
+  SizedIn<wq_job_spec> in;
+  WQ_TRY(in.read(given, "spec"));
+  JobSpec spec;
+  HeaderViews headers;
+  WQ_TRY(read_spec(*in, headers, spec));
+  spec.headers = headers.from(0, headers.size());
+  JobId id = 0;
+  Status status = engine.enqueue(queue.id, spec, how.options(), id);
+  if (out) {
+    wq_enqueued told{};
+    told.code = static_cast<int32_t>(status.code());
+    if (status.ok()) {
+      told.job_id = id;
+      told.lsn = how.options().lsn;
+    }
+    write_struct(out, out->struct_size, told);
+  }
+  return status;
+}
+
+// The specs as the engine takes them. A spec that can not be read ends them: `refusal` is why.
+struct ReadSpecs {
+  std::vector<JobSpec> specs;
+  HeaderViews headers;
+  Status refusal;
+
+  void read(const wq_job_spec* array, size_t n, size_t stride) {
+    specs.reserve(n);
+    std::vector<size_t> header_ends;
+    header_ends.reserve(n);
+    for (size_t i = 0; i < n && refusal.ok(); i++) {
+      SizedIn<wq_job_spec> in;
+      JobSpec spec;
+      refusal = in.read_element(array, i, stride, "spec");
+      if (refusal.ok()) refusal = read_spec(*in, headers, spec);
+      if (!refusal.ok()) break;
+      specs.push_back(std::move(spec));
+      header_ends.push_back(headers.size());
+    }
+    size_t begin = 0;
+    for (size_t i = 0; i < specs.size(); i++) {
+      specs[i].headers = headers.from(begin, header_ends[i] - begin);
+      begin = header_ends[i];
+    }
+  }
+};
+
+struct ManyOut {
+  wq_enqueued* array;
+  size_t stride;
+  size_t n;
+
+  Status check() const {
+    if (array && (stride < first_release_bytes<wq_enqueued> || stride > struct_bytes_max)) {
+      return bad_struct_size("out", stride, first_release_bytes<wq_enqueued>);
+    }
+    return {};
+  }
+  void tell(size_t i, Code code, JobId id, Lsn lsn) const {
+    if (!array) return;
+    wq_enqueued told{};
+    told.code = static_cast<int32_t>(code);
+    told.job_id = id;
+    told.lsn = lsn;
+    auto* place = reinterpret_cast<wq_enqueued*>(reinterpret_cast<char*>(array) + i * stride);
+    write_struct(place, stride, told);
+  }
+};
+
+// Codes and ids for all n: the first `taken` have their ids in `outcomes`, the rest was refused.
+void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, size_t taken,
+               Code refusal, Lsn lsn) {
+  for (size_t i = 0; i < taken; i++) out.tell(i, Code::ok, outcomes[i].id, lsn);
+  for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
+}
+
+Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool partial, Call& how,
+                   const ManyOut& out, size_t* accepted) {
+  std::vector<EnqueueOutcome> outcomes(read.specs.size());
+  size_t taken = 0;
+  Status status;
+  if (!read.specs.empty() && (partial || read.refusal.ok())) {
+    Result<size_t> result =
+        engine.enqueue_many(queue.id, read.specs, partial, how.options(), outcomes);
+    if (!result.ok()) {
+      status = result.take_status();
+    } else {
+      taken = result.value();
+    }
+  }
+  if (status.ok() && taken < read.specs.size() && read.refusal.ok()) {
+    const Code code = outcomes[taken].code;
+    status = Status(code, "specs[" + std::to_string(taken) + "] was refused: " + code_text(code));
+  }
+  if (status.ok()) status = read.refusal;
+  if (accepted) *accepted = taken;
+  tell_many(out, outcomes, taken, status.code(), how.options().lsn);
+  return status;
+}
+
+}  // namespace
+}  // namespace wq
+
+extern "C" {
+
+int32_t wq_enqueue(wq_queue* queue, const wq_job_spec* spec, wq_call* call, wq_enqueued* out,
+                   wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) {
+    return wq::enqueue_one(engine, *queue, spec, call, out);
+  });
+}
+
+int32_t wq_enqueue_many(wq_queue* queue, const wq_job_spec* specs, size_t n, size_t spec_size,
+                        uint32_t flags, wq_call* call, wq_enqueued* out, size_t out_size,
+                        size_t* accepted, wq_error* err) {
+  if (accepted) *accepted = 0;
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    wq::Call how;
+    WQ_TRY(how.open(call, queue->core));
+    if (flags & ~WQ_ENQUEUE_PARTIAL) return wq::unknown_bits("flags", flags & ~WQ_ENQUEUE_PARTIAL);
+    WQ_TRY(wq::check_array(specs, n, "specs"));
+    WQ_TRY(wq::check_stride<wq_job_spec>(spec_size, "spec_size"));
+    const wq::ManyOut told{out, out_size, n};
+    WQ_TRY(told.check());
+    wq::ReadSpecs read;
+    read.read(specs, n, spec_size);
+    return wq::enqueue_all(engine, *queue, read, flags & WQ_ENQUEUE_PARTIAL, how, told, accepted);
+  });
+}
+
+int32_t wq_job_cancel(wq_queue* queue, uint64_t id, wq_call* call, wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    wq::Call how;
+    WQ_TRY(how.open(call, queue->core));
+    return engine.cancel(queue->id, id, how.options());
+  });
+}
+
+int32_t wq_job_get(wq_queue* queue, uint64_t id, wq_batch** batch, wq_error* err) {
+  if (batch) *batch = nullptr;
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    if (!batch) return wq::invalid_field("batch", "is NULL");
+    WQ_TRY_SET(wq::JobView view, engine.get(queue->id, id));
+    *batch = wq::batch_of_one(std::move(view), queue->name);
+    return {};
+  });
+}
+
+}  // extern "C"

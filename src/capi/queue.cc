@@ -1,0 +1,203 @@
+// Queues: open and close handles, configure, status, clear, delete, figures.
+#include "capi/capi_internal.h"
+
+namespace wq {
+namespace {
+
+constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
+                                 WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
+                                 WQ_CONFIG_VERSION;
+static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
+                              config_durability | config_backoff | config_version));
+
+Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
+  SizedIn<wq_queue_config> in;
+  WQ_TRY(in.read(given, "config"));
+  if (in->fields & ~config_bits) return unknown_bits("config.fields", in->fields & ~config_bits);
+  fields = in->fields;
+  out.max_running = in->max_running;
+  out.max_retries = in->max_retries;
+  out.lease_ms = in->lease_ms;
+  out.version = in->version;
+  if (fields & WQ_CONFIG_DURABILITY) {
+    if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
+      return invalid_field("config.durability", "is no durability level");
+    }
+    out.durability = static_cast<Durability>(in->durability);
+  }
+  if (fields & WQ_CONFIG_BACKOFF) {
+    WQ_TRY(read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
+                        in->backoff_list_ms, in->backoff_count, out.backoff));
+  }
+  return {};
+}
+
+wq_queue_config to_public(const QueueConfig& in) {
+  wq_queue_config out{};
+  out.fields = config_bits;
+  out.max_running = in.max_running;
+  out.max_retries = in.max_retries;
+  out.lease_ms = in.lease_ms;
+  out.durability = static_cast<uint32_t>(in.durability);
+  out.status = static_cast<uint32_t>(in.status);
+  out.backoff_kind = static_cast<uint32_t>(in.backoff.kind);
+  out.backoff_count = static_cast<uint32_t>(in.backoff.list_ms.size());
+  out.backoff_base_ms = in.backoff.base_ms;
+  out.backoff_max_ms = in.backoff.max_ms;
+  out.version = in.version;
+  std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
+  return out;
+}
+
+wq_queue_stats to_public(const QueueStats& in) {
+  const auto count = [&](JobState state) { return in.counts[static_cast<size_t>(state)]; };
+  wq_queue_stats out{};
+  out.status = static_cast<uint32_t>(in.status);
+  out.ready = count(JobState::ready);
+  out.delayed = count(JobState::delayed);
+  out.leased = count(JobState::leased);
+  out.running = count(JobState::running);
+  out.dead = count(JobState::dead);
+  out.oldest_ready_age_ms = in.oldest_ready_age_ms;
+  out.enqueued_total = in.totals.enqueued;
+  out.leased_total = in.totals.leased;
+  out.acked_total = in.totals.acked;
+  out.nacked_total = in.totals.nacked;
+  out.failed_total = in.totals.failed;
+  out.released_total = in.totals.released;
+  out.expired_total = in.totals.expired;
+  out.dead_total = in.totals.dead;
+  out.replayed_total = in.totals.replayed;
+  out.cancelled_total = in.totals.cancelled;
+  out.cleared_total = in.totals.cleared;
+  return out;
+}
+
+Status open_queue(Engine& engine, StoreCore* core, Bytes name, const wq_queue_config* given,
+                  uint32_t flags, wq_queue** queue) {
+  if (flags & ~WQ_QUEUE_NO_CREATE) return unknown_bits("flags", flags & ~WQ_QUEUE_NO_CREATE);
+  QueueConfig config;
+  uint32_t fields = 0;
+  if (given) WQ_TRY(read_config(given, config, fields));
+  NewHandle<wq_queue> handle;
+  handle->name = as_text(name);
+  CallOptions call;
+  WQ_TRY_SET(handle->id,
+             engine.open_queue(as_text(name), config, fields, !(flags & WQ_QUEUE_NO_CREATE), call));
+  hold(core);
+  handle->core = core;
+  *queue = handle.release();
+  return {};
+}
+
+int32_t change_status(wq_queue* queue, Engine::StatusChange change, wq_call* call, wq_error* err) {
+  return with_handle(queue, err, [&](Engine& engine) -> Status {
+    Call how;
+    WQ_TRY(how.open(call, queue->core));
+    return engine.change_status(queue->id, change, how.options());
+  });
+}
+
+int32_t clear_states(wq_queue* queue, uint32_t states, uint64_t* removed, wq_call* call,
+                     wq_error* err) {
+  if (removed) *removed = 0;
+  return with_handle(queue, err, [&](Engine& engine) -> Status {
+    Call how;
+    WQ_TRY(how.open(call, queue->core));
+    WQ_TRY_SET(const uint64_t count, engine.clear(queue->id, states, how.options()));
+    if (removed) *removed = count;
+    return {};
+  });
+}
+
+}  // namespace
+}  // namespace wq
+
+extern "C" {
+
+int32_t wq_queue_open(wq_store* store, const void* name, size_t name_len,
+                      const wq_queue_config* config, uint32_t flags, wq_queue** queue,
+                      wq_error* err) {
+  if (queue) *queue = nullptr;
+  return wq::with_handle(store, err, [&](wq::Engine& engine) -> wq::Status {
+    if (!queue) return wq::invalid_field("queue", "is NULL");
+    wq::Bytes bytes;
+    WQ_TRY(wq::read_bytes(name, name_len, "name", bytes));
+    return wq::open_queue(engine, store->core, bytes, config, flags, queue);
+  });
+}
+
+void wq_queue_close(wq_queue** queue) {
+  wq_queue* closing = wq::begin_close(queue);
+  if (!closing) return;
+  closing->interrupts.fire_all();
+  closing->gate.wait_empty();
+  wq::drop(std::exchange(closing->core, nullptr));
+  wq::handle_pool<wq_queue>().put(closing);
+}
+
+int32_t wq_queue_configure(wq_queue* queue, const wq_queue_config* config, wq_call* call,
+                           wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    wq::Call how;
+    WQ_TRY(how.open(call, queue->core));
+    if (!config) return wq::invalid_field("config", "is NULL");
+    wq::QueueConfig wanted;
+    uint32_t fields = 0;
+    WQ_TRY(wq::read_config(config, wanted, fields));
+    return engine.configure(queue->id, wanted, fields, how.options());
+  });
+}
+
+int32_t wq_queue_get_config(wq_queue* queue, wq_queue_config* config, wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    WQ_TRY(wq::check_out(config, "config"));
+    WQ_TRY_SET(const wq::QueueConfig found, engine.config(queue->id));
+    wq::write_struct(config, config->struct_size, wq::to_public(found));
+    return {};
+  });
+}
+
+int32_t wq_queue_pause(wq_queue* queue, wq_call* call, wq_error* err) {
+  return wq::change_status(queue, wq::Engine::StatusChange::pause, call, err);
+}
+
+int32_t wq_queue_resume(wq_queue* queue, wq_call* call, wq_error* err) {
+  return wq::change_status(queue, wq::Engine::StatusChange::resume, call, err);
+}
+
+int32_t wq_queue_disable(wq_queue* queue, wq_call* call, wq_error* err) {
+  return wq::change_status(queue, wq::Engine::StatusChange::disable, call, err);
+}
+
+int32_t wq_queue_enable(wq_queue* queue, wq_call* call, wq_error* err) {
+  return wq::change_status(queue, wq::Engine::StatusChange::enable, call, err);
+}
+
+int32_t wq_queue_clear(wq_queue* queue, uint32_t states, uint64_t* removed, wq_call* call,
+                       wq_error* err) {
+  return wq::clear_states(queue, states, removed, call, err);
+}
+
+int32_t wq_queue_delete(wq_queue* queue, wq_call* call, wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    wq::Call how;
+    WQ_TRY(how.open(call, queue->core));
+    return engine.remove_queue(queue->id, how.options());
+  });
+}
+
+int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err) {
+  return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
+    WQ_TRY(wq::check_out(stats, "stats"));
+    WQ_TRY_SET(const wq::QueueStats found, engine.queue_stats(queue->id));
+    wq::write_struct(stats, stats->struct_size, wq::to_public(found));
+    return {};
+  });
+}
+
+int32_t wq_dead_purge(wq_queue* queue, uint64_t* removed, wq_call* call, wq_error* err) {
+  return wq::clear_states(queue, WQ_STATE_BIT(WQ_STATE_DEAD), removed, call, err);
+}
+
+}  // extern "C"

@@ -1,0 +1,23 @@
+// The path of a store as the caller gives it.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "base/status.h"
+
+namespace wq {
+
+constexpr size_t store_path_bytes_max = 4095;
+
+inline Status read_store_path(const char* path, std::string& out) {
+  if (!path || path[0] == '\0') return Status(Code::invalid, "path is NULL or empty");
+  const size_t length = strnlen(path, store_path_bytes_max + 1);
+  if (length > store_path_bytes_max) {
+    return Status(Code::too_large, "path is longer than 4095 bytes");
+  }
+  out.assign(path, length);
+  return {};
+}
+
+}  // namespace wq
