@@ -1,7 +1,7 @@
 #!/bin/sh
 # scripts/fuzz.sh BUILD_DIR SECONDS: runs every fuzz target of BUILD_DIR for SECONDS, starting from
-# the corpus in fuzz/corpus/<target>. New inputs stay in the build directory; a crash leaves its input
-# there and is an error.
+# the corpus in fuzz/corpus/<target>. New inputs stay in the build directory; a crash leaves its
+# input there and is an error.
 set -eu
 build=$1
 seconds=$2

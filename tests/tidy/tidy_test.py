@@ -259,6 +259,9 @@ class FileRules(TidyCase):
         listed = {"src/io/CMakeLists.txt": "target_sources(wq PRIVATE a.cc)\n", "src/io/a.cc": TOP}
         self.clean(listed)
         self.fires(dict(listed, **{"src/io/b.cc": TOP}), "unlisted_source", "src/io/b.cc", 1)
+        loop = {"src/io/CMakeLists.txt": "target_sources(wq PRIVATE x/${name}_bench.cc)\n"}
+        self.clean(dict(loop, **{"src/io/x/a_bench.cc": TOP}))
+        self.fires(dict(loop, **{"src/io/x/a.cc": TOP}), "unlisted_source", "src/io/x/a.cc", 1)
         commented = dict(listed, **{"src/io/CMakeLists.txt": "# a.cc\n"})
         self.fires(commented, "unlisted_source", "src/io/a.cc", 1)
         test = {"tests/unit/a_test.cc": TOP, "tests/CMakeLists.txt": "set(x)\n"}
