@@ -241,7 +241,7 @@ BANS = (
     Ban("file", r"(?<![\w>])::(?:open|creat|read|write|readv|writev|rename|unlink|mkdir|rmdir|flock"
         r"|truncate|stat|lstat|fstat|remove)\s*\(", "Io and File (io/io.h)", LIBRARY,
         IO_BACKENDS + EVENTFD_USERS),
-    Ban("file", r"\bstd::(?:[io]?fstream|filesystem|rename|remove)\b(?!_)", "Io and File (io/io.h)",
+    Ban("file", r"\bstd::(?:[io]?fstream|filesystem(?!::path\b)|rename|remove)\b(?!_)", "Io and File (io/io.h)",
         LIBRARY, IO_BACKENDS),
     Ban("thread", r"\bstd::j?thread\b(?!::id)|\bpthread_create\b|\bstd::async\b",
         "the threads of engine.cc, or a step that the caller drives", LIBRARY,
@@ -258,7 +258,7 @@ BANS = (
         # The content of a memory store outlives the store that a simulated crash takes away.
         ("src/engine/store.h", "src/engine/store_mem.cc")),
     # Running out of memory is an exception everywhere, also where we ask for memory by hand.
-    Ban("exception", r"(?<![\w:])throw\b(?! std::bad_alloc\(\))", "Status, or WQ_CHECK",
+    Ban("exception", r"(?<![\w:])throw\b(?!;| std::bad_alloc\(\))", "Status, or WQ_CHECK",
         ENGINE_SIDE, ("src/base/status.cc",)),
     Ban("dynamic_cast", r"\bdynamic_cast\b",
         "a virtual function (RocksDB may be built without RTTI)", LIBRARY),
