@@ -189,6 +189,8 @@ enum ConfigField : uint32_t {
   config_status = 64,
 };
 
+struct CheckpointContent;
+
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
@@ -262,15 +264,18 @@ class Engine {
 
   // ---- opening (recovery.cc)
   Status open_parts();
-  Status load_store();
-  Status replay_log();
-  Status make_resident(const Command& command);
-  Status make_ready_resident(JobId id);
+  void abandon();
+  Status load_store() WQ_REQUIRES(mutex_);
+  Status replay_log() WQ_REQUIRES(mutex_);
+  Status load_leases() WQ_REQUIRES(mutex_);
+  Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
+  Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
+  Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status start_run();
-  Status expire_all_leases();
+  Status expire_all_leases() WQ_REQUIRES(mutex_);
 
   // ---- the write path (engine.cc)
-  Status enter();  // CLOSED, POISONED or ok; counts the call
+  Status enter();  // CLOSED or ok; counts the call in either way
   void leave();
   Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
   Status finish(Lsn lsn, CallOptions& call, Durability level);
@@ -289,8 +294,12 @@ class Engine {
   void on_log_progress();
 
   // ---- consume
+  struct LaneId {
+    QueueId queue = 0;
+    uint8_t priority = 0;
+  };
   enum class Selection : uint8_t { found, none, refill };
-  Selection select(const LeaseRequest& request, std::vector<Queue*>& queues)
+  Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, LaneId& cold)
       WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
@@ -300,9 +309,9 @@ class Engine {
                       Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
-  // Runs `admit_one` under the mutex with the job resident, reading it from the store if need be.
-  template <typename AdmitOne>
-  Status with_job(QueueId queue, JobId id, CallOptions& call, AdmitOne&& admit_one);
+  Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
+  template <typename Check, typename Change>
+  Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
@@ -311,20 +320,21 @@ class Engine {
   };
   Result<Due> run_due(size_t limit) WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
-  Status refill_lane(MutexLock& lock, QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
-  Status load_delays(MutexLock& lock) WQ_REQUIRES(mutex_);
+  void wake_for_timers() WQ_REQUIRES(mutex_);
+  Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
+  Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t wall_ms) const WQ_REQUIRES(mutex_);
   void maintenance_loop();
   void checkpoint_loop();
   void flusher_loop();
-  Result<bool> maintain(MutexLock& lock) WQ_REQUIRES(mutex_);
+  Result<bool> maintain() WQ_REQUIRES(mutex_);
   Status run_checkpoint();
-  Status write_checkpoint(std::vector<CapturedJob> jobs, std::vector<QueueRow> queues,
-                          const std::vector<QueueId>& removed, const MetaRow& meta);
-  void finish_checkpoint(Lsn frozen_lsn);
-  void evict_to_budget();
-  Status sweep_trash();
+  Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
+      WQ_REQUIRES(checkpoint_mutex_);
+  void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
+  Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
+  void prepare_spares();
   Status note_failure(Status status);  // poisons the engine on storage errors
 
   const EngineOptions options_;
@@ -347,19 +357,15 @@ class Engine {
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
-  bool meta_changed_ WQ_GUARDED_BY(mutex_) = false;
   bool checkpoint_wanted_ WQ_GUARDED_BY(mutex_) = false;
   bool checkpoint_running_ WQ_GUARDED_BY(mutex_) = false;
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
+  int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) = 0;  // when it wakes by itself; 0 = it is awake
   uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
-  struct LaneId {
-    QueueId queue;
-    uint8_t priority;
-  };
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
@@ -374,7 +380,6 @@ class Engine {
   // then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> failed_{false};      // mirrors failure_, for the quick check in enter()
   std::atomic<bool> memory_full_{false}; // hint: enqueue must look at the budget
   std::atomic<bool> disk_full_{false};   // free space is below the reserve
 

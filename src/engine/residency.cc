@@ -60,12 +60,12 @@ Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
                           stored.has_state_row);
 }
 
+}  // namespace
+
 bool is_live_row(const Queue* queue, const JobRow& row) {
   return row.state != JobState::gone && row.queue == queue->id &&
          row.epoch == queue->epoch(row.state);
 }
-
-}  // namespace
 
 Result<StoredJob> read_job(const Store& store, JobId id) { return JobScanner(store).read(id); }
 

@@ -27,6 +27,9 @@ struct StoredJob {
 
 Result<StoredJob> read_job(const Store& store, JobId id);
 
+// Whether a row of this queue still counts: clear and delete end jobs without touching their rows.
+bool is_live_row(const Queue* queue, const JobRow& row);
+
 // ---- lanes
 
 struct LanePage {

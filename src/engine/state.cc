@@ -29,6 +29,30 @@ Queue* State::add_queue(QueueId id, std::string name) {
   return added;
 }
 
+Queue* State::load_queue(const QueueRow& row) {
+  Queue* queue = add_queue(row.id, row.name);
+  queue->config = row.config;
+  queue->totals = row.totals;
+  for (size_t i = 0; i < job_state_count; ++i) {
+    queue->counts[i] = row.counts[i];
+    queue->epochs[i] = row.epochs[i];
+  }
+  queue->next_tail_seq = row.next_tail_seq;
+  queue->next_front_seq = row.next_front_seq;
+  queue->next_dead_seq = row.next_dead_seq;
+  queue->created_ms = row.created_ms;
+  for (const LaneRow& lane_row : row.lanes) {
+    Lane& lane = queue->lane(lane_row.priority);
+    lane.count = lane.cold_count = lane_row.count;
+    lane.cold_low = lane_row.head_hint;
+    lane.cold_high = row.next_tail_seq - 1;
+  }
+  const uint64_t delayed = queue->count(JobState::delayed);
+  delayed_count_ += delayed;
+  if (delayed > 0) delay_cursor = DelayKey{INT64_MIN, 0, 0};
+  return queue;
+}
+
 void State::remove_queue(Queue* queue) {
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it

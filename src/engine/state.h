@@ -47,6 +47,7 @@ class State {
   }
   Queue* find_queue(std::string_view name) const;
   Queue* add_queue(QueueId id, std::string name);
+  Queue* load_queue(const QueueRow& row);  // as the store holds it, every ready and delayed job cold
   void remove_queue(Queue* queue);  // its jobs must have been ended or made garbage
   const std::map<std::string, Queue*, std::less<>>& queues() const { return names_; }
   void touch(Queue* queue) {
@@ -105,7 +106,7 @@ class State {
   uint64_t delayed_count() const { return delayed_count_; }
   // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
-  DelayKey delay_cursor;
+  DelayKey delay_cursor{INT64_MAX, UINT32_MAX, UINT64_MAX};
 
   // ---- counters of the store
   JobId next_job_id = 1;
@@ -130,7 +131,7 @@ class State {
   bool capture_some(size_t limit);                // true = more to do
   std::vector<CapturedJob> take_captured();
   std::vector<QueueRow> take_changed_queues();    // at the freeze only
-  std::vector<QueueId> take_removed_queues();     // at the freeze only
+  const std::vector<QueueId>& removed_queues() const { return removing_queues_; }  // as of the freeze
   // After the commit: frees up to `limit` ended jobs; true = more to do. complete() ends the checkpoint.
   bool drop_ended(size_t limit);
   void complete();

@@ -22,7 +22,8 @@ enum class Family : uint8_t {
 constexpr size_t family_count = 11;
 const char* family_name(Family family);
 
-// One consistent ascending or descending walk over [lower, upper) of a family. Keep it short-lived.
+// One consistent ascending or descending walk over [lower, upper) of a family; an empty upper is the
+// end of the family. Keep it short-lived, and drop it before the store is closed.
 class Cursor {
  public:
   virtual ~Cursor() = default;
@@ -35,7 +36,9 @@ class Cursor {
 };
 
 // The changes of one checkpoint. Within a family, put and erase come in strictly ascending key order;
-// erase_range in any order, and it must not cover a key that the same checkpoint puts.
+// erase_range in any order, and it must not cover a key that the same checkpoint puts. Ranges that
+// come in key order with the rows around them cost least; each one is met by later reads until it is
+// compacted away, so a run of a few keys is better erased one by one.
 // Nothing is visible, and nothing survives a crash, before commit() returned ok.
 class Checkpoint {
  public:

@@ -1,0 +1,137 @@
+#include "engine/admit.h"
+
+#include "engine/engine.h"
+
+namespace wq {
+namespace {
+
+Status invalid(std::string message) { return Status(Code::invalid, std::move(message)); }
+
+}  // namespace
+
+Status admit_queue_name(std::string_view name) {
+  if (name.empty()) return invalid("queue name: is empty, give 1 to 255 bytes");
+  if (name.size() > queue_name_bytes_max) {
+    return Status(Code::too_large,
+                  "queue name: has " + std::to_string(name.size()) + " bytes, the limit is 255");
+  }
+  if (!queue_name_valid(name)) {
+    return invalid("queue name: must be UTF-8 without control characters");
+  }
+  return {};
+}
+
+Status admit_delay_ms(const char* field, int64_t delay_ms) {
+  if (delay_ms >= 0 && delay_ms <= delay_ms_max) return {};
+  return invalid(std::string(field) + ": " + std::to_string(delay_ms) +
+                 " is not within 0 ms and 100 years");
+}
+
+Status admit_lease_ms(const char* field, int64_t lease_ms) {
+  if (lease_ms >= 1 && lease_ms <= lease_ms_max) return {};
+  return invalid(std::string(field) + ": " + std::to_string(lease_ms) +
+                 " is not within 1 ms and 100 years");
+}
+
+Status admit_backoff(const Backoff& backoff) {
+  switch (backoff.kind) {
+    case BackoffKind::none:
+      return {};
+    case BackoffKind::fixed:
+      return admit_delay_ms("backoff_base_ms", backoff.base_ms);
+    case BackoffKind::exponential:
+      WQ_TRY(admit_delay_ms("backoff_base_ms", backoff.base_ms));
+      WQ_TRY(admit_delay_ms("backoff_max_ms", backoff.max_ms));
+      if (backoff.max_ms < backoff.base_ms) {
+        return invalid("backoff_max_ms: is below backoff_base_ms");
+      }
+      return {};
+    case BackoffKind::list:
+      if (backoff.list_ms.empty() || backoff.list_ms.size() > backoff_list_max) {
+        return invalid("backoff_list_ms: has " + std::to_string(backoff.list_ms.size()) +
+                       " entries, give 1 to 32");
+      }
+      for (const int64_t delay_ms : backoff.list_ms) {
+        WQ_TRY(admit_delay_ms("backoff_list_ms", delay_ms));
+      }
+      return {};
+  }
+  return invalid("backoff_kind: unknown value");
+}
+
+Status admit_queue_config(const QueueConfig& config) {
+  if (config.max_retries > max_retries_max) {
+    return invalid("max_retries: " + std::to_string(config.max_retries) +
+                   " is over the limit of 1000000");
+  }
+  WQ_TRY(admit_lease_ms("lease_ms", config.lease_ms));
+  if (config.durability != Durability::memory && config.durability != Durability::process &&
+      config.durability != Durability::power) {
+    return invalid("durability: unknown level");
+  }
+  return admit_backoff(config.backoff);
+}
+
+namespace {
+
+Status admit_headers(std::span<const Header> headers) {
+  if (headers.size() > headers_count_max) {
+    return Status(Code::too_large, "headers: there are " + std::to_string(headers.size()) +
+                                       ", the limit is 1024");
+  }
+  size_t bytes = 0;
+  for (const Header& header : headers) {
+    if (header.name.empty()) return invalid("headers: a name is empty");
+    if (header.name.size() > header_name_bytes_max) {
+      return Status(Code::too_large, "headers: a name has " + std::to_string(header.name.size()) +
+                                         " bytes, the limit is 255");
+    }
+    bytes += header.name.size() + header.value.size();
+    if (bytes > headers_bytes_max) {
+      return Status(Code::too_large, "headers: names and values have over 64 KiB together");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
+  if (spec.payload.size() > payload_bytes_max) {
+    return Status(Code::too_large, "payload: has " + std::to_string(spec.payload.size()) +
+                                       " bytes, the limit is " +
+                                       std::to_string(payload_bytes_max));
+  }
+  WQ_TRY(admit_headers(spec.headers));
+  WQ_TRY(admit_delay_ms("delay_ms", spec.delay_ms));
+  if (spec.run_at_ms != 0) {
+    if (spec.delay_ms != 0) return invalid("run_at_ms: can not be set together with delay_ms");
+    if (spec.run_at_ms < 0) return invalid("run_at_ms: is negative");
+    if (spec.run_at_ms > now_ms && spec.run_at_ms - now_ms > delay_ms_max) {
+      return invalid("run_at_ms: is over 100 years ahead");
+    }
+  }
+  if (spec.max_attempts > max_retries_max + 1) {
+    return invalid("max_attempts: " + std::to_string(spec.max_attempts) +
+                   " is over the limit of 1000001");
+  }
+  return admit_backoff(spec.backoff);
+}
+
+std::string_view cut_error(std::string_view error, std::string& storage) {
+  if (error.size() <= error_bytes_max) return error;
+  constexpr std::string_view mark = " [cut]";
+  size_t end = error_bytes_max - mark.size();
+  // Step back over the rest of a character, at most the three bytes that it can have.
+  for (size_t back = 0; back < 3; ++back) {
+    if ((static_cast<unsigned char>(error[end - back]) & 0xc0) != 0x80) {
+      end -= back;
+      break;
+    }
+  }
+  storage.assign(error.substr(0, end));
+  storage += mark;
+  return storage;
+}
+
+}  // namespace wq

@@ -1,0 +1,33 @@
+// Admission: checks of a request against the limits of SPEC section 5, before anything changes. Every
+// refusal names the field. Free functions without state. Thread model: any.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "engine/record.h"
+#include "engine/types.h"
+
+namespace wq {
+
+struct JobSpec;
+
+constexpr int64_t lease_ms_max = delay_ms_max;
+constexpr size_t jobs_per_call_max = 10'000;
+constexpr uint64_t call_payload_bytes_max = 512ull << 20;  // of all jobs in one enqueue_many
+
+Status admit_queue_name(std::string_view name);
+Status admit_queue_config(const QueueConfig& config);
+Status admit_backoff(const Backoff& backoff);
+Status admit_delay_ms(const char* field, int64_t delay_ms);  // 0 .. delay_ms_max
+Status admit_lease_ms(const char* field, int64_t lease_ms);  // 1 .. lease_ms_max
+Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
+
+// The longest prefix within error_bytes_max that does not cut a UTF-8 character; text that is not
+// UTF-8 is cut at the limit. A cut text ends with a mark, so `storage` may hold the result.
+std::string_view cut_error(std::string_view error, std::string& storage);
+
+}  // namespace wq

@@ -1,0 +1,206 @@
+// Checkpoint: freeze, capture, write, forget (DESIGN D3). One at a time. Nothing of it holds the
+// engine's mutex longer than one bounded step.
+#include <algorithm>
+
+#include "engine/checkpoint_rows.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+
+Status Engine::run_checkpoint() {
+  MutexLock one_at_a_time(checkpoint_mutex_);
+  const int64_t start_ns = environment_.clock->mono_ns();
+  CheckpointContent content;
+  Lsn frozen_lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    checkpoint_wanted_ = false;
+    if (!failure_.ok()) return failure_;
+    while (state_.sweep_garbage(evict_step_max)) {
+      const MutexGap gap(mutex_);
+    }
+    frozen_lsn = log_->last_lsn();
+    if (frozen_lsn == applied_lsn_) return {};
+    checkpoint_running_ = true;
+    state_.freeze();
+    log_bytes_since_checkpoint_ = 0;
+    content.queues = state_.take_changed_queues();
+    content.removed_queues = state_.removed_queues();
+    content.meta = MetaRow{frozen_lsn,
+                           state_.next_job_id,
+                           state_.next_generation,
+                           state_.next_queue_id,
+                           load_le<uint64_t>(uuid_.data()),
+                           load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
+                           state_.trash};
+    while (state_.capture_some(capture_step_max)) {
+      const MutexGap gap(mutex_);
+    }
+    content.jobs = state_.take_captured();
+  }
+  const Status written = write_checkpoint(content, frozen_lsn);
+  MutexLock lock(mutex_);
+  if (written.ok()) {
+    forget_checkpointed(frozen_lsn);
+    ++checkpoints_;
+    checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
+    checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
+  } else if (failure_.ok()) {
+    // The captured rows are gone from memory's point of view: only a replay brings them back.
+    failure_ = Status(Code::poisoned, "checkpoint: " + written.message() +
+                                          "; close the store and open it again");
+  }
+  checkpoint_running_ = false;
+  memory_freed_.notify_all();
+  lock.unlock();
+  if (!written.ok()) return written;
+  WQ_TRY(log_->trim(frozen_lsn + 1));
+  return sweep_trash();
+}
+
+// The store must never be ahead of the log: the log is made durable up to the freeze first.
+Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
+  WQ_TRY(log_->wait(frozen_lsn, Durability::power));
+  WQ_TRY_SET(const auto checkpoint, store_->begin_checkpoint(estimate_rows(content)));
+  WQ_TRY(write_rows(content, row_encoder_, *checkpoint));
+  WQ_TRY(checkpoint->commit());
+  return store_->failure();
+}
+
+// The store has everything up to the freeze: ended jobs can be forgotten and clean ones evicted. Each
+// step that makes the job table forget something raises the store version, see residency.h.
+void Engine::forget_checkpointed(Lsn frozen_lsn) {
+  applied_lsn_ = frozen_lsn;
+  ++store_version_;
+  while (state_.drop_ended(evict_step_max)) {
+    { const MutexGap gap(mutex_); }
+    ++store_version_;
+  }
+  state_.complete();
+  constexpr int64_t delay_horizon_ms = 60'000;
+  const EvictionPolicy policy{options_.memory_budget_bytes / 2, options_.lane_window,
+                              environment_.clock->wall_ms() + delay_horizon_ms};
+  while (evict_some(state_, policy, evict_step_max)) {
+    ++store_version_;
+    { const MutexGap gap(mutex_); }
+  }
+  ++store_version_;
+  note_pressure();
+}
+
+// ---- trash: rows of cleared or deleted queues that the store still holds
+
+namespace {
+
+constexpr size_t trash_step_rows = 20'000;
+
+struct TrashStep {
+  std::vector<std::string> index_keys;
+  std::vector<JobId> ids;
+  bool complete = false;
+};
+
+// Delayed rows lie among those of other queues and of jobs that were delayed after the clear.
+Result<bool> is_trash(const Store& store, const TrashRow& row, const DelayKey& key) {
+  if (key.queue != row.queue) return false;
+  WQ_TRY_SET(const StoredJob job, read_job(store, key.id));
+  return job.row.state == JobState::delayed && job.row.epoch < row.epoch_below;
+}
+
+// The next rows of this trash. row.seq_low (ready, dead) and `after` (delayed) move on.
+Result<TrashStep> find_trash(const Store& store, TrashRow& row, std::string& after) {
+  TrashStep step;
+  Family family = Family::ready;
+  std::string lower = ready_key(row.queue, row.priority, row.seq_low);
+  std::string upper = prefix_end(ready_key(row.queue, row.priority, row.seq_high));
+  if (row.state == JobState::dead) {
+    family = Family::dlq;
+    lower = dead_key(row.queue, row.seq_low);
+    upper = prefix_end(dead_key(row.queue, row.seq_high));
+  } else if (row.state == JobState::delayed) {
+    family = Family::delay;
+    lower = after;
+    upper = std::string();
+  }
+  const auto cursor = store.scan(family, lower, upper);
+  size_t looked_at = 0;
+  for (; cursor->valid(); cursor->next()) {
+    if (looked_at++ >= trash_step_rows) return step;
+    const std::string key(cursor->key());
+    after = key + '\0';
+    if (family == Family::delay) {
+      const auto delay = parse_delay_key(key);
+      if (!delay) return Status(Code::corrupt, "db: family delay: malformed row");
+      WQ_TRY_SET(const bool trash, is_trash(store, row, *delay));
+      if (!trash) continue;
+      step.ids.push_back(delay->id);
+    } else {
+      const auto id = parse_id_value(cursor->value());
+      if (!id) return Status(Code::corrupt, "db: malformed index row");
+      step.ids.push_back(*id);
+      row.seq_low = get_be64(key.data() + key.size() - sizeof(uint64_t)) + 1;
+    }
+    step.index_keys.push_back(key);
+  }
+  WQ_TRY(cursor->status());
+  step.complete = true;
+  return step;
+}
+
+Status erase_trash(Store& store, Family family, TrashStep& step) {
+  if (step.ids.empty()) return {};
+  WQ_TRY_SET(const auto checkpoint, store.begin_checkpoint(step.ids.size() * 2));
+  std::sort(step.ids.begin(), step.ids.end());
+  for (size_t i = 0; i < step.ids.size();) {
+    size_t end = i + 1;
+    while (end < step.ids.size() && step.ids[end] == step.ids[end - 1] + 1) ++end;
+    WQ_TRY(checkpoint->erase_range(Family::job, job_body_key(step.ids[i]),
+                                   prefix_end(job_state_key(step.ids[end - 1]))));
+    i = end;
+  }
+  for (const std::string& key : step.index_keys) WQ_TRY(checkpoint->erase(family, key));
+  return checkpoint->commit();
+}
+
+}  // namespace
+
+// Only trash that the checkpoint knows of: a replay from an older state still needs the rows. A crash
+// in the middle is harmless, the rest is found again.
+Status Engine::sweep_trash() {
+  for (;;) {
+    TrashRow row;
+    {
+      MutexLock lock(mutex_);
+      const auto found = std::find_if(state_.trash.begin(), state_.trash.end(),
+                                      [&](const TrashRow& t) { return t.lsn <= applied_lsn_; });
+      if (found == state_.trash.end()) return {};
+      row = *found;
+    }
+    const TrashRow whole = row;
+    const Family family = row.state == JobState::dead      ? Family::dlq
+                          : row.state == JobState::delayed ? Family::delay
+                                                           : Family::ready;
+    std::string after;
+    for (bool complete = false; !complete;) {
+      {
+        MutexLock lock(mutex_);
+        if (stopping_ || closed_.load()) return {};
+      }
+      WQ_TRY_SET(TrashStep step, find_trash(*store_, row, after));
+      WQ_TRY(erase_trash(*store_, family, step));
+      complete = step.complete;
+    }
+    if (row.state == JobState::ready) {
+      WQ_TRY(store_->reclaim(Family::ready, ready_key(whole.queue, whole.priority, whole.seq_low),
+                             prefix_end(ready_key(whole.queue, whole.priority, whole.seq_high))));
+    }
+    MutexLock lock(mutex_);
+    std::erase_if(state_.trash, [&](const TrashRow& t) {
+      return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&
+             t.priority == whole.priority;
+    });
+  }
+}
+
+}  // namespace wq

@@ -1,0 +1,306 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "engine/engine_internal.h"
+
+namespace wq {
+
+Engine::Engine(const EngineOptions& options, const Environment& environment)
+    : options_(options), environment_(environment) {}
+
+Engine::~Engine() {
+  if (!closed_.load()) close().ignore("nobody is left to tell; close() reports it");
+}
+
+// ---- calls
+
+Status Engine::enter() {
+  calls_.fetch_add(1);
+  return closed_.load() ? Code::closed : Code::ok;
+}
+
+void Engine::leave() {
+  if (calls_.fetch_sub(1) == 1 && closed_.load()) {
+    MutexLock lock(mutex_);
+    idle_.notify_all();
+  }
+}
+
+void Engine::poison(const std::string& why) {
+  MutexLock lock(mutex_);
+  if (!failure_.ok()) return;
+  failure_ = Status(Code::poisoned, why + "; close the store and open it again");
+  maintenance_wake_.notify_all();
+  checkpoint_wake_.notify_all();
+  memory_freed_.notify_all();
+}
+
+Status Engine::note_failure(Status status) {
+  if (status.code() == Code::io || status.code() == Code::corrupt ||
+      status.code() == Code::poisoned || status.code() == Code::internal) {
+    poison(status.message());
+  }
+  return status;
+}
+
+// ---- the write path
+
+Command& Engine::begin(CommandType type) {
+  command_.reset(type, environment_.clock->wall_ms());
+  return command_;
+}
+
+Result<Queue*> Engine::queue_for(QueueId id) {
+  if (Queue* queue = state_.find_queue(id)) return queue;
+  return no_such_queue();
+}
+
+Result<Lsn> Engine::commit(Command& command, Effects* effects) {
+  if (!failure_.ok()) return failure_;  // reads go on, changes do not
+  const Bytes body = encoder_.command(command);
+  WQ_TRY_SET(const Lsn lsn, log_->append(body));
+  log_bytes_since_checkpoint_ += body.size();
+  Effects ignored;
+  try {
+    const Status applied = apply(state_, command, lsn, effects ? *effects : ignored);
+    if (!applied.ok()) check_failed(applied.message().c_str(), __FILE__, __LINE__);
+  } catch (...) {
+    // The record is in the log but not in the state: only a replay can put that right.
+    failure_ = Status(Code::poisoned, "a change could not be applied; close the store and reopen");
+      throw;
+  }
+  if (!state_.wake_queue.empty()) wake_waiters();
+  note_pressure();
+  return lsn;
+}
+
+Status Engine::finish(Lsn lsn, CallOptions& call, Durability level) {
+  call.lsn = lsn;
+  if (call.completion) {
+    call.completion->watch(lsn, level, call.user_data);
+    return {};
+  }
+  if (level == Durability::memory) return {};
+  return log_->wait(lsn, level);
+}
+
+void Engine::on_log_progress() { completions_.on_progress(); }
+
+// ---- waking
+
+void Engine::wake_waiters() {
+  for (Queue* queue : state_.wake_queue) {
+    queue->wake_wanted = false;
+    wake_queue(queue);
+  }
+  state_.wake_queue.clear();
+}
+
+// Wakes as many waiters as can be served, longest waiting first; the others sleep on.
+void Engine::wake_queue(Queue* queue) {
+  uint64_t servable = 0;
+  if (queue->deleted) {
+    servable = UINT64_MAX;
+  } else if (queue->consumable()) {
+    servable = std::min(queue->count(JobState::ready), queue->free_slots());
+  }
+  for (WaitNode* node = queue->waiters.front(); node && servable > 0;
+       node = queue->waiters.next(node)) {
+    --servable;
+    if (node->waiter->signaled) continue;
+    node->waiter->signaled = true;
+    node->waiter->wake.notify_one();
+  }
+}
+
+// ---- memory
+
+// Called after each change: asks for a checkpoint in time and tells enqueue when memory is short.
+void Engine::note_pressure() {
+  const uint64_t budget = options_.memory_budget_bytes;
+  const bool wanted = log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
+                      state_.dirty_count() > options_.checkpoint_dirty_jobs ||
+                      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 >
+                                                                   state_.jobs().size());
+  if (wanted && !checkpoint_wanted_) {
+    checkpoint_wanted_ = true;
+    checkpoint_wake_.notify_one();
+  }
+  const bool full = state_.resident_bytes() > budget;
+  if (full != memory_full_.load(std::memory_order_relaxed)) memory_full_.store(full);
+}
+
+// Back-pressure (DESIGN D2): waits while memory is over the budget and a checkpoint can still free
+// some. When what is left is leased, memory is what the leases need, and enqueue goes on.
+Status Engine::wait_for_memory() {
+  if (!options_.threads) {
+    WQ_TRY(run_checkpoint());
+    return {};
+  }
+  MutexLock lock(mutex_);
+  const uint64_t before = checkpoints_;
+  while (state_.resident_bytes() > options_.memory_budget_bytes) {
+    if (closed_.load()) return Code::closed;
+    if (!failure_.ok()) return failure_;
+    // the one that was running at the start may have frozen too early to help; the next one helps
+    if (checkpoints_ >= before + 2) break;
+    if (!checkpoint_wanted_ && !checkpoint_running_) {
+      checkpoint_wanted_ = true;
+      checkpoint_wake_.notify_one();
+    }
+    memory_freed_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
+  }
+  return {};
+}
+
+int64_t Engine::run_ms() const {
+  return opened_wall_ms_ + (environment_.clock->mono_ns() - opened_mono_ns_) / ns_per_ms;
+}
+
+// ---- store-wide calls
+
+Status Engine::sync() {
+  WQ_ENTER();
+  return log_->wait(log_->last_lsn(), Durability::power);
+}
+
+Status Engine::wait_durable(Lsn lsn, Durability level, int64_t timeout_ms) {
+  WQ_ENTER();
+  if (lsn > log_->last_lsn()) {
+    return Status(Code::invalid, "lsn: " + std::to_string(lsn) + " was never handed out");
+  }
+  if (level == Durability::memory || lsn == 0) return {};
+  return log_->wait(lsn, level, timeout_ms);
+}
+
+Status Engine::checkpoint() {
+  WQ_ENTER();
+  return run_checkpoint();
+}
+
+Result<std::unique_ptr<CompletionQueue>> Engine::open_completion() {
+  WQ_ENTER();
+  return std::make_unique<CompletionQueue>(completions_, *log_, !options_.threads);
+}
+
+EngineStats Engine::stats() {
+  EngineStats out;
+  MutexLock lock(mutex_);
+  out.draining = draining_;
+  out.poisoned = !failure_.ok() || !log_->failure().ok();
+  out.io_backend = environment_.io->name();
+  out.queues = state_.queues().size();
+  for (const auto& [name, queue] : state_.queues()) {
+    for (size_t i = 0; i < job_state_count; ++i) out.counts[i] += queue->counts[i];
+  }
+  out.applied_lsn = applied_lsn_;
+  out.resident_jobs = state_.jobs().size();
+  out.resident_bytes = state_.resident_bytes();
+  out.memory_budget_bytes = options_.memory_budget_bytes;
+  out.checkpoints = checkpoints_;
+  out.checkpoint_us_last = checkpoint_us_last_;
+  out.checkpoint_us_max = checkpoint_us_max_;
+  out.waiting = waiting_;
+  lock.unlock();
+  out.last_lsn = log_->last_lsn();
+  out.process_lsn = log_->process_lsn();
+  out.durable_lsn = log_->durable_lsn();
+  out.log = log_->stats();
+  out.store = store_->stats();
+  return out;
+}
+
+// ---- stopping
+
+Status Engine::shutdown(int64_t timeout_ms) {
+  WQ_ENTER();
+  const int64_t start_ns = environment_.clock->mono_ns();
+  {
+    MutexLock lock(mutex_);
+    draining_ = true;
+    for (const auto& [name, queue] : state_.queues()) {
+      for (WaitNode* node = queue->waiters.front(); node; node = queue->waiters.next(node)) {
+        node->waiter->wake.notify_one();
+      }
+    }
+    for (;;) {
+      if (closed_.load()) return Code::closed;
+      if (!failure_.ok()) return failure_;
+      uint64_t busy = 0;
+      for (const auto& [name, queue] : state_.queues()) busy += queue->running_count();
+      if (busy == 0) break;
+      const int64_t waited_ms = (environment_.clock->mono_ns() - start_ns) / ns_per_ms;
+      if (timeout_ms >= 0 && waited_ms >= timeout_ms) {
+        return Status(Code::timeout, std::to_string(busy) + " jobs are still leased or running");
+      }
+      const int64_t left_ms = timeout_ms < 0 ? sleep_ms_max : timeout_ms - waited_ms;
+      idle_.wait_for_ns(mutex_, std::min(left_ms, shutdown_poll_ms) * ns_per_ms);
+    }
+  }
+  WQ_TRY(log_->wait(log_->last_lsn(), Durability::power));
+  return run_checkpoint();
+}
+
+Status Engine::close() {
+  {
+    MutexLock lock(mutex_);
+    if (closed_.exchange(true)) return Code::closed;
+    for (const auto& [name, queue] : state_.queues()) {
+      for (WaitNode* node = queue->waiters.front(); node; node = queue->waiters.next(node)) {
+        node->waiter->wake.notify_all();
+      }
+    }
+    memory_freed_.notify_all();
+    idle_.notify_all();
+    while (calls_.load() > 0) idle_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
+  }
+  stop_threads();
+  Status result;
+  {
+    MutexLock lock(mutex_);
+    result = failure_;
+  }
+  if (log_ && store_ && result.ok() && log_->failure().ok()) {
+    result = run_checkpoint();
+    if (result.ok()) {
+      MutexLock lock(mutex_);
+      result = commit(begin(CommandType::close)).take_status();
+    }
+  }
+  if (log_) {
+    const Status log_status = log_->close();
+    if (result.ok()) result = log_status;
+  }
+  completions_.on_closed();
+  if (store_) {
+    const Status store_status = store_->close();
+    if (result.ok()) result = store_status;
+  }
+  directory_lock_.reset();
+  return result;
+}
+
+// ---- threads: the only place that starts any
+
+void Engine::start_threads() {
+  if (!options_.threads) return;
+  maintenance_thread_ = std::thread([this] { maintenance_loop(); });
+  checkpoint_thread_ = std::thread([this] { checkpoint_loop(); });
+  flusher_thread_ = std::thread([this] { flusher_loop(); });
+}
+
+void Engine::stop_threads() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    maintenance_wake_.notify_all();
+    checkpoint_wake_.notify_all();
+  }
+  for (std::thread* thread : {&maintenance_thread_, &checkpoint_thread_, &flusher_thread_}) {
+    if (thread->joinable()) thread->join();
+  }
+}
+
+}  // namespace wq

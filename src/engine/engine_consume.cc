@@ -1,0 +1,307 @@
+// Consume: lease, confirm, extend, settle.
+#include <algorithm>
+
+#include "engine/admit.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+namespace {
+
+constexpr size_t queues_per_lease_max = 256;
+
+Status admit_lease(const LeaseRequest& request) {
+  if (request.queues.empty() || request.queues.size() > queues_per_lease_max) {
+    return Status(Code::invalid, "n_queues: give 1 to 256");
+  }
+  if (request.max_jobs == 0 || request.max_jobs > jobs_per_call_max) {
+    return Status(Code::invalid, "max_jobs: give 1 to 10000");
+  }
+  if (request.wait_ms < -1) return Status(Code::invalid, "wait_ms: give -1, 0 or more");
+  return request.lease_ms == 0 ? Status() : admit_lease_ms("lease_ms", request.lease_ms);
+}
+
+// The token can wake the waiter while this object lives. Made and destroyed without the engine's mutex.
+class CancelScope {
+ public:
+  CancelScope(CancelToken* token, Waiter& waiter) : token_(token), waiter_(waiter) {
+    if (token_) token_->attach(&waiter_);
+  }
+  ~CancelScope() {
+    if (token_) token_->detach(&waiter_);
+  }
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  CancelToken* token_;
+  Waiter& waiter_;
+};
+
+}  // namespace
+
+// A waiter stands in the lists of its queues exactly while this object lives. The engine's mutex is
+// held by whoever makes and destroys it.
+struct Engine::WaitScope {
+  WaitScope(Waiter& waiter, const std::vector<Queue*>& queues, uint64_t& waiting)
+      : waiter_(waiter), waiting_(waiting) {
+    ++waiting_;
+    waiter_.signaled = false;
+    waiter_.nodes.resize(queues.size());
+    for (size_t i = 0; i < queues.size(); ++i) {
+      waiter_.nodes[i].waiter = &waiter_;
+      queues[i]->waiters.push_back(&waiter_.nodes[i]);
+    }
+  }
+  ~WaitScope() {
+    --waiting_;
+    for (WaitNode& node : waiter_.nodes) {
+      if (node.link.linked()) node.link.unlink();
+    }
+  }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+
+ private:
+  Waiter& waiter_;
+  uint64_t& waiting_;
+};
+
+Status Engine::resolve(const LeaseRequest& request, std::vector<Queue*>& queues) {
+  queues.clear();
+  for (const QueueId id : request.queues) {
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    queues.push_back(queue);
+  }
+  return {};
+}
+
+// Why nothing can be had, when it is not for lack of jobs: every queue is paused or disabled.
+Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
+  bool paused = false;
+  for (const Queue* queue : queues) {
+    if (queue->config.status == QueueStatus::active) return Code::empty;
+    paused |= queue->config.status == QueueStatus::paused;
+  }
+  return paused ? Code::paused : Code::disabled;
+}
+
+// Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when the
+// very first of them is only in the store, in lane `cold`; one that comes later just ends the list.
+Engine::Selection Engine::select(const LeaseRequest& request,
+                                 const std::vector<Queue*>& queues, LaneId& cold) {
+  Command& command = begin(CommandType::lease);
+  const int64_t now_run_ms = run_ms();
+  command.first_generation = state_.next_generation;
+  uint32_t left = request.max_jobs;
+  bool refill = false;
+  for (Queue* queue : queues) {
+    if (left == 0 || refill) break;
+    if (!queue->consumable()) continue;
+    uint64_t allowed = std::min<uint64_t>(left, queue->free_slots());
+    uint32_t taken = 0;
+    for (const auto& lane : queue->lanes) {
+      for (Job* job = lane->head.front(); job && taken < allowed; job = lane->head.next(job)) {
+        command.ids.push_back(job->id);
+        ++taken;
+      }
+      if (lane->cold_count > 0) {
+        if (lane->head_count < options_.lane_window / 2 + taken && !lane->refill_wanted) {
+          lane->refill_wanted = true;
+          refills_.push_back(LaneId{queue->id, lane->priority});
+          maintenance_wake_.notify_one();
+        }
+        if (taken < allowed) {
+          refill = true;
+          cold = LaneId{queue->id, lane->priority};
+        }
+      }
+      if (taken == allowed || refill) break;
+    }
+    if (taken == 0) continue;
+    left -= taken;
+    const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
+    command.groups.push_back(LeaseGroup{queue->id, taken, now_run_ms + lease_ms});
+  }
+  if (!command.ids.empty()) return Selection::found;
+  return refill ? Selection::refill : Selection::none;
+}
+
+Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
+                             std::vector<JobView>& jobs, Lsn& lsn) {
+  WQ_TRY_SET(lsn, commit(command_));
+  jobs.reserve(command_.ids.size());
+  size_t i = 0;
+  for (const LeaseGroup& group : command_.groups) {
+    const auto place = std::find(request.queues.begin(), request.queues.end(), group.queue);
+    const auto queue_index = static_cast<uint32_t>(place - request.queues.begin());
+    for (uint32_t n = 0; n < group.count; ++n, ++i) {
+      JobView& view = jobs.emplace_back();
+      view_of(*state_.find(command_.ids[i]), view);
+      view.queue_index = queue_index;
+    }
+  }
+  // What is left may serve another waiter: a wake-up meant for two must not end with one.
+  for (Queue* queue : queues) wake_queue(queue);
+  return {};
+}
+
+// Sleeps until a job may be there, the time is up, or the store or the token says stop.
+Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
+                            Waiter& waiter, int64_t deadline_ns) {
+  WaitScope scope(waiter, queues, waiting_);
+  const int64_t now_ns = environment_.clock->mono_ns();
+  if (deadline_ns >= 0 && now_ns >= deadline_ns) return blocked_code(queues);
+  // With a maintenance thread the timers are its business, and one sleeper wakes for them, not all.
+  const int64_t sleep_ms = options_.threads ? sleep_ms_max : next_due_wait_ms();
+  int64_t sleep_ns = std::min(sleep_ms_max, sleep_ms) * ns_per_ms;
+  if (deadline_ns >= 0) sleep_ns = std::min(sleep_ns, deadline_ns - now_ns);
+  const bool stop = waiter.signaled || closed_.load() || draining_ ||
+                    (request.cancel && request.cancel->fired());
+  if (!stop && sleep_ns > 0) waiter.wake.wait_for_ns(mutex_, sleep_ns);
+  return {};
+}
+
+Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {
+  WQ_ENTER();
+  WQ_TRY(admit_lease(request));
+  const int64_t deadline_ns =
+      request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
+          ? -1
+          : environment_.clock->mono_ns() + request.wait_ms * ns_per_ms;
+  Waiter waiter;
+  waiter.mutex = &mutex_;
+  const CancelScope cancel_scope(request.cancel, waiter);
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    std::vector<Queue*> queues;
+    WQ_TRY(resolve(request, queues));
+    for (;;) {
+      if (closed_.load() || draining_) return Code::closed;
+      if (request.cancel && request.cancel->fired()) {
+        for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
+        return Code::cancelled;
+      }
+      WQ_TRY(run_due(due_step_max).take_status());
+      LaneId cold{};
+      const Selection selection = select(request, queues, cold);
+      if (selection == Selection::found) break;
+      if (selection == Selection::refill) {
+        WQ_TRY(refill_lane(cold.queue, cold.priority));
+      } else if (delays_wanted(environment_.clock->wall_ms())) {
+        WQ_TRY(load_delays());
+      } else {
+        if (request.wait_ms == 0) return blocked_code(queues);
+        WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
+      }
+      WQ_TRY(resolve(request, queues));
+    }
+    WQ_TRY(take_selected(request, queues, jobs, lsn));
+  }
+  return finish(lsn, call, level_for(call, Durability::process));
+}
+
+// ---- holding a lease
+
+Status Engine::confirm(QueueId id, Token token, int64_t run_ms_wanted, CallOptions& call) {
+  WQ_ENTER();
+  if (run_ms_wanted != 0) WQ_TRY(admit_lease_ms("run_ms", run_ms_wanted));
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(const Queue* queue, queue_for(id));
+    WQ_TRY(check_lease(state_, queue, token.id, token.generation));
+    Command& command = begin(CommandType::confirm);
+    command.queue = id;
+    command.deadline_ms = run_ms_wanted == 0 ? 0 : run_ms() + run_ms_wanted;
+    SettleItem& item = command.settles.emplace_back();
+    item.id = token.id;
+    item.generation = token.generation;
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_ms,
+                      CallOptions& call, std::span<Code> codes) {
+  WQ_ENTER();
+  if (lease_ms != 0) WQ_TRY(admit_lease_ms("lease_ms", lease_ms));
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(const Queue* queue, queue_for(id));
+    Command& command = begin(CommandType::extend);
+    command.queue = id;
+    command.deadline_ms = run_ms() + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      codes[i] = check_lease(state_, queue, tokens[i].id, tokens[i].generation).code();
+      if (codes[i] != Code::ok) continue;
+      SettleItem& item = command.settles.emplace_back();
+      item.id = tokens[i].id;
+      item.generation = tokens[i].generation;
+    }
+    if (command.settles.empty()) return {};
+    WQ_TRY_SET(lsn, commit(command));
+    wake_for_timers();  // a lease may have become shorter
+  }
+  return finish(lsn, call, level_for(call, Durability::process));
+}
+
+// ---- settling
+
+namespace {
+
+Status admit_settle(const SettleItem& item) {
+  if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
+  if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
+    return admit_delay_ms("delay_ms", item.delay_ms);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions& call,
+                      std::span<Code> codes) {
+  WQ_ENTER();
+  for (const SettleItem& item : items) WQ_TRY(admit_settle(item));
+  std::vector<std::string> cut_texts;  // long texts: their bytes stay where they are when it grows
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(const Queue* queue, queue_for(id));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::settle);
+    command.queue = id;
+    bool delayed = false;
+    for (size_t i = 0; i < items.size(); ++i) {
+      codes[i] = check_lease(state_, queue, items[i].id, items[i].generation).code();
+      if (codes[i] != Code::ok) continue;
+      Job* job = state_.find_live(items[i].id);
+      if (job->claimed) {  // named twice in this call: the first one settles it
+        codes[i] = Code::stale;
+        continue;
+      }
+      job->claimed = true;
+      SettleItem& item = command.settles.emplace_back(items[i]);
+      if (item.error.size() > error_bytes_max) {
+        item.error = cut_error(items[i].error, cut_texts.emplace_back());
+      }
+      delayed |= items[i].kind != SettleKind::ack;
+    }
+    if (command.settles.empty()) return {};
+    Result<Lsn> committed = commit(command);
+    if (!committed.ok()) {
+      for (const SettleItem& item : command.settles) state_.find(item.id)->claimed = false;
+      return committed.take_status();
+    }
+    lsn = committed.value();
+    if (delayed) wake_for_timers();
+    if (draining_) idle_.notify_all();
+  }
+  return finish(lsn, call, level);
+}
+
+}  // namespace wq

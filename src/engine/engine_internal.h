@@ -1,0 +1,86 @@
+// Shared by the engine_*.cc files only.
+#pragma once
+
+#include <string>
+
+#include "engine/engine.h"
+
+namespace wq {
+
+constexpr int64_t ns_per_ms = 1'000'000;
+constexpr int64_t ns_per_us = 1'000;
+// Every sleep is capped, so that no step of a clock can freeze anything (SPEC section 7).
+constexpr int64_t sleep_ms_max = 1'000;
+constexpr int64_t shutdown_poll_ms = 20;
+constexpr int64_t flusher_sleep_ms = 100;
+// Bounds of one step under the mutex: a few ms at most.
+constexpr size_t due_step_max = 1'000;
+constexpr size_t capture_step_max = 256;
+constexpr size_t evict_step_max = 512;
+constexpr PageLimits page_limits{4096, 4u << 20};
+
+// Counts a call in and out; close() waits for the calls inside.
+class Engine::CallGuard {
+ public:
+  explicit CallGuard(Engine& engine) : engine_(engine), status_(engine.enter()) {}
+  ~CallGuard() { engine_.leave(); }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  const Status& status() const { return status_; }
+
+ private:
+  Engine& engine_;
+  Status status_;
+};
+
+inline Status disk_is_full() {
+  return Status(Code::no_space,
+                "free space on the disk is below the reserve; leases and settles go on, free some "
+                "space to enqueue again");
+}
+
+inline Status no_such_queue() {
+  return Status(Code::not_found, "the queue does not exist (any more)");
+}
+
+inline Status no_such_job(JobId id) {
+  return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
+}
+
+// Commits one change of one job, wherever the job is. `check(state, generation)` says whether the job
+// may be changed so; `change()` builds and commits the command. NOT_FOUND when the queue has no such job.
+template <typename Check, typename Change>
+Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change) {
+  CallGuard guard(*this);
+  if (!guard.status().ok()) return guard.status();
+  for (;;) {
+    uint64_t version = 0;
+    {
+      MutexLock lock(mutex_);
+      WQ_TRY_SET(const Queue* queue, queue_for(id));
+      if (const Job* job = state_.find(job_id)) {
+        if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
+        WQ_TRY(check(job->state, job->generation));
+        return change();
+      }
+      if (job_id == 0 || job_id >= state_.next_job_id) return no_such_job(job_id);
+      version = store_version_;
+    }
+    WQ_TRY_SET(StoredJob stored, read_job(*store_, job_id));
+    MutexLock lock(mutex_);
+    if (version != store_version_ || state_.find(job_id)) continue;
+    WQ_TRY_SET(const Queue* queue, queue_for(id));
+    if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
+    WQ_TRY(check(stored.row.state, stored.row.generation));
+    // Resident but in no lane from here on, so the command has to follow under this lock. It can only
+    // fail when the log has failed, and then no change follows at all.
+    WQ_TRY_SET([[maybe_unused]] Job* job, materialize(state_, std::move(stored)));
+    return change();
+  }
+}
+
+}  // namespace wq
+
+#define WQ_ENTER()            \
+  CallGuard wq_guard_(*this); \
+  if (!wq_guard_.status().ok()) return wq_guard_.status()

@@ -1,0 +1,206 @@
+// Produce: enqueue, cancel, get.
+#include "engine/admit.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+namespace {
+
+int64_t due_of(const JobSpec& spec, int64_t now_ms) {
+  if (spec.run_at_ms != 0) return spec.run_at_ms > now_ms ? spec.run_at_ms : 0;
+  return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
+}
+
+// What may keep a queue from taking jobs at all.
+Status admit_to_queue(const Queue& queue) {
+  if (queue.config.status == QueueStatus::disabled) return Code::disabled;
+  return {};
+}
+
+}  // namespace
+
+Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
+  WQ_ENTER();
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, environment_.clock->wall_ms()));
+  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
+  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  WQ_TRY(log_->wait_for_room());
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(admit_to_queue(*queue));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::enqueue);
+    command.queue = id;
+    NewJob& job = command.jobs.emplace_back();
+    job_id = job.id = state_.next_job_id;
+    job.due_ms = due_of(spec, command.now_ms);
+    job.priority = spec.priority;
+    job.max_attempts = spec.max_attempts;
+    job.envelope =
+        envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, command.now_ms);
+    WQ_TRY_SET(lsn, commit(command));
+    if (job.due_ms != 0) wake_for_timers();
+  }
+  return finish(lsn, call, level);
+}
+
+Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, bool partial,
+                                    CallOptions& call, std::span<EnqueueOutcome> outcomes) {
+  WQ_ENTER();
+  if (specs.empty() || specs.size() > jobs_per_call_max) {
+    return Status(Code::invalid, "n: " + std::to_string(specs.size()) +
+                                     " jobs in one call, give 1 to 10000");
+  }
+  const int64_t now_ms = environment_.clock->wall_ms();
+  size_t accepted = 0;
+  Status refusal;
+  uint64_t bytes = 0;
+  for (; accepted < specs.size(); ++accepted) {
+    refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
+    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
+    if (refusal.ok() && bytes > call_payload_bytes_max) {
+      refusal = Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+    }
+    if (!refusal.ok()) break;
+  }
+  for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
+  if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
+  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
+  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  WQ_TRY(log_->wait_for_room());
+
+  // Envelopes are built before the lock: a large batch must not hold it for long.
+  std::vector<std::byte> arena;
+  std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
+  places.reserve(accepted);
+  Encoder encoder;
+  for (size_t i = 0; i < accepted; ++i) {
+    const JobSpec& spec = specs[i];
+    const Bytes envelope = encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms);
+    places.emplace_back(arena.size(), envelope.size());
+    arena.insert(arena.end(), envelope.begin(), envelope.end());
+    arena.resize((arena.size() + 7) & ~size_t{7});
+  }
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(admit_to_queue(*queue));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::enqueue);
+    command.queue = id;
+    bool delayed = false;
+    for (size_t i = 0; i < accepted; ++i) {
+      NewJob& job = command.jobs.emplace_back();
+      job.id = state_.next_job_id + i;
+      job.due_ms = due_of(specs[i], command.now_ms);
+      job.priority = specs[i].priority;
+      job.max_attempts = specs[i].max_attempts;
+      job.envelope = Bytes(arena.data() + places[i].first, places[i].second);
+      delayed |= job.due_ms != 0;
+      if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
+    }
+    WQ_TRY_SET(lsn, commit(command));
+    if (delayed) wake_for_timers();
+  }
+  WQ_TRY(finish(lsn, call, level));
+  return accepted;
+}
+
+Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
+  Lsn lsn = 0;
+  const auto check = [&](JobState state, Generation) -> Status {
+    if (state != JobState::dead) return {};
+    return Status(Code::conflict, "job " + std::to_string(job_id) +
+                                      " is a dead letter; replay or remove it as one");
+  };
+  const auto change = [&]() WQ_REQUIRES(mutex_) -> Status {
+    Command& command = begin(CommandType::cancel);
+    command.queue = id;
+    command.ids.push_back(job_id);
+    WQ_TRY_SET(lsn, commit(command));
+    return {};
+  };
+  WQ_TRY(with_job(id, job_id, check, change));
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Result<JobView> Engine::get(QueueId id, JobId job_id) {
+  WQ_ENTER();
+  for (;;) {
+    uint64_t version = 0;
+    {
+      MutexLock lock(mutex_);
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      if (const Job* job = state_.find(job_id)) {
+        if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
+        JobView view;
+        view_of(*job, view);
+        view.queue_name = queue->name;
+        return view;
+      }
+      if (job_id == 0 || job_id >= state_.next_job_id) return no_such_job(job_id);
+      version = store_version_;
+    }
+    WQ_TRY_SET(StoredJob stored, read_job(*store_, job_id));
+    MutexLock lock(mutex_);
+    if (version != store_version_ || state_.find(job_id)) continue;
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
+    return view_of_stored(std::move(stored), *queue);
+  }
+}
+
+// ---- reading jobs
+
+void Engine::view_of(const Job& job, JobView& view) const {
+  view.id = job.id;
+  view.generation = job.generation;
+  view.state = job.state;
+  view.reason = job.reason;
+  view.priority = job.priority;
+  view.attempts = job.attempts;
+  view.exceptions = job.exceptions;
+  view.max_attempts = attempts_allowed(job);
+  view.replays = job.replays;
+  view.since_ms = job.since_ms;
+  view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
+  view.leased_ms = job.leased_ms;
+  view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  if (job.deadline_ms != 0) {
+    // Deadlines run on the clock that never steps; people read the wall clock.
+    const int64_t remaining_ms = job.deadline_ms - run_ms();
+    view.remaining_ms = remaining_ms > 0 ? remaining_ms : 0;
+    view.deadline_ms = environment_.clock->wall_ms() + remaining_ms;
+  }
+  if (job.last_error) view.last_error = *job.last_error;
+  view.body = job.body;
+}
+
+JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
+  const JobRow& row = stored.row;
+  JobView view;
+  view.id = stored.id;
+  view.generation = row.generation;
+  view.state = row.state;
+  view.reason = row.reason;
+  view.priority = row.priority;
+  view.attempts = row.attempts;
+  view.exceptions = row.exceptions;
+  view.max_attempts = row.max_attempts != 0 ? row.max_attempts : queue.config.max_retries + 1;
+  view.replays = row.replays;
+  view.since_ms = row.since_ms;
+  view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
+  view.leased_ms = row.leased_ms;
+  view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.queue_name = queue.name;
+  view.last_error = std::move(stored.error);
+  view.body = std::move(stored.body);
+  return view;
+}
+
+}  // namespace wq

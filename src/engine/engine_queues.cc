@@ -1,0 +1,199 @@
+// Queues: declare, configure, status, clear, delete, counts.
+#include <algorithm>
+
+#include "engine/admit.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+namespace {
+
+void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
+  if (fields & config_max_running) into.max_running = from.max_running;
+  if (fields & config_max_retries) into.max_retries = from.max_retries;
+  if (fields & config_lease_ms) into.lease_ms = from.lease_ms;
+  if (fields & config_durability) into.durability = from.durability;
+  if (fields & config_backoff) into.backoff = from.backoff;
+  if (fields & config_status) into.status = from.status;
+}
+
+// The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane is
+// in the order of that moment, so the first of those is the oldest of them.
+int64_t oldest_since_ms(const Queue& queue) {
+  int64_t oldest_ms = INT64_MAX;
+  for (const auto& lane : queue.lanes) {
+    for (const Job* job = lane->head.front(); job; job = lane->head.next(job)) {
+      oldest_ms = std::min(oldest_ms, job->since_ms);
+      if (job->position >= first_tail_seq) break;
+    }
+  }
+  return oldest_ms;
+}
+
+}  // namespace
+
+Result<QueueId> Engine::open_queue(std::string_view name, const QueueConfig& config,
+                                   uint32_t fields, bool create, CallOptions& call) {
+  WQ_ENTER();
+  WQ_TRY(admit_queue_name(name));
+  QueueConfig wanted;
+  merge_config(wanted, config, fields);
+  WQ_TRY(admit_queue_config(wanted));
+  Lsn lsn = 0;
+  QueueId id = 0;
+  {
+    MutexLock lock(mutex_);
+    if (Queue* queue = state_.find_queue(name)) return queue->id;
+    if (!create) {
+      return Status(Code::not_found, "no queue '" + std::string(name) + "' in this store");
+    }
+    id = state_.next_queue_id;
+    Command& command = begin(CommandType::queue_declare);
+    command.queue = id;
+    command.name = name;
+    command.config = wanted;
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
+  return id;
+}
+
+Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
+                         CallOptions& call) {
+  WQ_ENTER();
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    if ((fields & config_version) && config.version != queue->config.version) {
+      return Status(Code::conflict, "the queue is at version " +
+                                        std::to_string(queue->config.version) + " by now");
+    }
+    QueueConfig wanted = queue->config;
+    merge_config(wanted, config, fields);
+    WQ_TRY(admit_queue_config(wanted));
+    if (wanted == queue->config) return {};
+    ++wanted.version;
+    Command& command = begin(CommandType::queue_configure);
+    command.queue = id;
+    command.config = wanted;
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Status Engine::change_status(QueueId id, StatusChange change, CallOptions& call) {
+  WQ_ENTER();
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    const QueueStatus now = queue->config.status;
+    QueueStatus wanted = QueueStatus::active;
+    if (change == StatusChange::pause) wanted = QueueStatus::paused;
+    if (change == StatusChange::disable) wanted = QueueStatus::disabled;
+    if (now == wanted) return {};
+    const bool from_disabled = now == QueueStatus::disabled;
+    if (change == StatusChange::pause && from_disabled) {
+      return Status(Code::conflict, "the queue is disabled; enable it first");
+    }
+    if (change == StatusChange::resume && from_disabled) {
+      return Status(Code::conflict, "the queue is disabled, not paused; use enable");
+    }
+    if (change == StatusChange::enable && !from_disabled) {
+      return Status(Code::conflict, "the queue is paused, not disabled; use resume");
+    }
+    Command& command = begin(CommandType::queue_configure);
+    command.queue = id;
+    command.config = queue->config;
+    command.config.status = wanted;
+    ++command.config.version;
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Result<QueueConfig> Engine::config(QueueId id) {
+  WQ_ENTER();
+  MutexLock lock(mutex_);
+  WQ_TRY_SET(Queue * queue, queue_for(id));
+  return queue->config;
+}
+
+Result<uint64_t> Engine::clear(QueueId id, uint32_t states, CallOptions& call) {
+  WQ_ENTER();
+  if (states == 0) states = state_bit(JobState::ready) | state_bit(JobState::delayed);
+  if (states & ~clearable_states) {
+    return Status(Code::invalid, "states: unknown bits, use the bits of the job states");
+  }
+  Lsn lsn = 0;
+  Effects effects;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    uint64_t present = 0;
+    for (size_t i = 1; i < job_state_count; ++i) {
+      if (states & (1u << i)) present += queue->counts[i];
+    }
+    if (present == 0) return uint64_t{0};
+    Command& command = begin(CommandType::queue_clear);
+    command.queue = id;
+    command.states = states;
+    WQ_TRY_SET(lsn, commit(command, &effects));
+    maintenance_wake_.notify_one();  // sweeps the garbage
+  }
+  WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
+  return effects.count;
+}
+
+Status Engine::remove_queue(QueueId id, CallOptions& call) {
+  WQ_ENTER();
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    Command& command = begin(CommandType::queue_delete);
+    command.queue = id;
+    WQ_TRY_SET(lsn, commit(command));
+    // Waiters look the queue up again when they wake; nothing may point into it from here on.
+    while (WaitNode* node = queue->waiters.front()) node->link.unlink();
+    maintenance_wake_.notify_one();
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Result<QueueStats> Engine::queue_stats(QueueId id) {
+  WQ_ENTER();
+  MutexLock lock(mutex_);
+  for (;;) {
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    Lane* cold = nullptr;
+    for (const auto& lane : queue->lanes) {
+      if (lane->count > 0 && lane->head.empty()) cold = lane.get();
+    }
+    if (cold) {  // its first job is only in the store
+      WQ_TRY(refill_lane(id, cold->priority));
+      continue;
+    }
+    QueueStats out;
+    out.status = queue->config.status;
+    for (size_t i = 0; i < job_state_count; ++i) out.counts[i] = queue->counts[i];
+    out.totals = queue->totals;
+    const int64_t since_ms = oldest_since_ms(*queue);
+    if (since_ms != INT64_MAX) {
+      out.oldest_ready_age_ms =
+          std::max<int64_t>(0, environment_.clock->wall_ms() - since_ms);
+    }
+    return out;
+  }
+}
+
+Result<std::vector<std::string>> Engine::queue_names() {
+  WQ_ENTER();
+  MutexLock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, queue] : state_.queues()) names.push_back(name);
+  return names;
+}
+
+}  // namespace wq

@@ -1,0 +1,171 @@
+// Inspect: the full scan behind verify(). Every job is in exactly one state, every index row has its
+// job and every job its index row, and all counts equal what the scan finds. The scan runs under the
+// engine's mutex, right after a checkpoint, so that nothing moves: calls wait while it runs.
+#include <map>
+
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+namespace {
+
+struct Counts {
+  uint64_t by_state[job_state_count] = {};
+  std::map<uint8_t, uint64_t> by_lane;
+};
+
+class Scanner {
+ public:
+  Scanner(const State& state, const Store& store, VerifyReport& report)
+      : state_(state), store_(store), report_(report) {}
+
+  Status run() {
+    WQ_TRY(scan_jobs());
+    scan_resident();
+    for (const Family family : {Family::ready, Family::lease, Family::delay, Family::dlq}) {
+      WQ_TRY(scan_index(family));
+    }
+    compare();
+    return {};
+  }
+
+ private:
+  void problem(const std::string& what) {
+    if (report_.problems++ == 0) report_.first_problem = what;
+  }
+
+  // Jobs that the store alone knows of; what is resident is counted by scan_resident.
+  Status scan_jobs() {
+    const auto cursor = store_.scan(Family::job, std::string(), std::string());
+    JobId last = 0;
+    for (; cursor->valid(); cursor->next()) {
+      const auto key = parse_job_key(cursor->key());
+      if (!key || (key->is_state && key->id != last)) {
+        problem("family job: a row without its body row");
+        continue;
+      }
+      if (key->id == last) continue;
+      last = key->id;
+      if (state_.find(key->id)) continue;
+      Result<StoredJob> job = read_job(store_, key->id);
+      if (!job.ok()) {
+        problem(job.status().message());
+        continue;
+      }
+      const JobRow& row = job.value().row;
+      const Queue* queue = state_.find_queue(row.queue);
+      if (!queue || !is_live_row(queue, row)) continue;  // trash
+      ++report_.jobs;
+      count(queue, row.state, row.priority);
+      ++expected_index_rows_;
+      if (row.state == JobState::leased || row.state == JobState::running) {
+        problem("job " + std::to_string(key->id) + " is leased but not resident");
+      }
+    }
+    return cursor->status();
+  }
+
+  void scan_resident() {
+    state_.jobs().for_each([&](const Job* job) {
+      if (!State::is_live(job)) return;
+      ++report_.jobs;
+      count(job->queue, job->state, job->priority);
+      const bool timed = job->heap_index != not_in_heap;
+      if (timed != (job->state == JobState::delayed || job->deadline_ms != 0)) {
+        problem("job " + std::to_string(job->id) + " has a timer that does not fit its state");
+      }
+      if (job->state != JobState::delayed && !job->place.linked() && job->state != JobState::dead) {
+        problem("job " + std::to_string(job->id) + " is in no list");
+      }
+    });
+  }
+
+  void count(const Queue* queue, JobState state, uint8_t priority) {
+    Counts& counts = counts_[queue->id];
+    ++counts.by_state[static_cast<size_t>(state)];
+    if (state == JobState::ready) ++counts.by_lane[priority];
+  }
+
+  // Every live index row leads to a job that is where the row says.
+  Status scan_index(Family family) {
+    const auto cursor = store_.scan(family, std::string(), std::string());
+    for (; cursor->valid(); cursor->next()) {
+      ++report_.entries;
+      WQ_TRY(check_index_row(family, cursor->key(), cursor->value()));
+    }
+    return cursor->status();
+  }
+
+  Status check_index_row(Family family, std::string_view key, std::string_view value) {
+    const auto delay = family == Family::delay ? parse_delay_key(key) : std::nullopt;
+    const auto id = family == Family::delay
+                        ? (delay ? std::optional<JobId>(delay->id) : std::nullopt)
+                        : parse_id_value(value);
+    if (!id) {
+      problem(std::string("family ") + family_name(family) + ": malformed row");
+      return {};
+    }
+    if (state_.find(*id)) return {};  // overridden by what is resident
+    Result<StoredJob> job = read_job(store_, *id);
+    if (!job.ok()) return {};  // told by scan_jobs
+    const JobRow& row = job.value().row;
+    const Queue* queue = state_.find_queue(row.queue);
+    if (!queue || !is_live_row(queue, row)) return {};
+    std::string expected;
+    if (row.state == JobState::ready) expected = ready_key(row.queue, row.priority, row.position);
+    if (row.state == JobState::dead) expected = dead_key(row.queue, row.position);
+    if (row.state == JobState::delayed) {
+      expected = delay_key(static_cast<int64_t>(row.position), row.queue, *id);
+    }
+    if (expected != key) {
+      problem(std::string("family ") + family_name(family) + ": job " + std::to_string(*id) +
+              " is not where its row says");
+      return {};
+    }
+    ++found_index_rows_;
+    return {};
+  }
+
+  void compare() {
+    if (found_index_rows_ != expected_index_rows_) {
+      problem(std::to_string(expected_index_rows_) + " stored jobs have " +
+              std::to_string(found_index_rows_) + " index rows");
+    }
+    for (const auto& [name, queue] : state_.queues()) {
+      Counts& counts = counts_[queue->id];
+      for (size_t i = 1; i < job_state_count; ++i) {
+        if (counts.by_state[i] == queue->counts[i]) continue;
+        problem("queue '" + name + "' counts " + std::to_string(queue->counts[i]) +
+                " jobs in state " + std::to_string(i) + ", the scan found " +
+                std::to_string(counts.by_state[i]));
+      }
+      for (const auto& lane : queue->lanes) {
+        if (lane->count == counts.by_lane[lane->priority]) continue;
+        problem("queue '" + name + "' priority " + std::to_string(lane->priority) + " counts " +
+                std::to_string(lane->count) + " ready jobs, the scan found " +
+                std::to_string(counts.by_lane[lane->priority]));
+      }
+    }
+  }
+
+  const State& state_;
+  const Store& store_;
+  VerifyReport& report_;
+  std::map<QueueId, Counts> counts_;
+  uint64_t expected_index_rows_ = 0;
+  uint64_t found_index_rows_ = 0;
+};
+
+}  // namespace
+
+Result<VerifyReport> Engine::verify() {
+  WQ_ENTER();
+  WQ_TRY(run_checkpoint());
+  MutexLock no_checkpoint(checkpoint_mutex_);
+  MutexLock lock(mutex_);
+  VerifyReport report;
+  WQ_TRY(Scanner(state_, *store_, report).run());
+  return report;
+}
+
+}  // namespace wq

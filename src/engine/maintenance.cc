@@ -1,0 +1,236 @@
+// Maintenance: expiry, promotion, refill, and the loops of the engine's threads. Every step under the
+// mutex is bounded; what is left over is done by the next step.
+#include <algorithm>
+
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+
+namespace wq {
+
+// Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit` each.
+// Also called by lease, so that a job whose time has come is never late for a caller who asks.
+Result<Engine::Due> Engine::run_due(size_t limit) {
+  Due due;
+  TimerHeap& leases = state_.leases();
+  const int64_t now_run_ms = run_ms();
+  if (!leases.empty() && leases.top().time_ms <= now_run_ms) {
+    Command& command = begin(CommandType::expire);
+    while (command.ids.size() < limit && !leases.empty() && leases.top().time_ms <= now_run_ms) {
+      Job* job = leases.top().job;
+      leases.remove(job);  // apply leaves its place for good
+      command.ids.push_back(job->id);
+    }
+    WQ_TRY(commit(command).take_status());
+    due.handled += command.ids.size();
+    due.more = !leases.empty() && leases.top().time_ms <= now_run_ms;
+    if (draining_) idle_.notify_all();
+  }
+  TimerHeap& delays = state_.delays();
+  const int64_t now_ms = environment_.clock->wall_ms();
+  const bool has_cold = state_.cold_delayed_count() > 0;
+  const DelayKey cursor = state_.delay_cursor;
+  const auto promotable = [&] {
+    if (delays.empty() || delays.top().time_ms > now_ms) return false;
+    // A job behind the cursor may have an earlier one before it that is not loaded yet.
+    const Job* job = delays.top().job;
+    return !has_cold ||
+           DelayKey{delays.top().time_ms, job->queue->id, job->id} <= cursor;
+  };
+  if (promotable()) {
+    Command& command = begin(CommandType::promote);
+    while (command.ids.size() < limit && promotable()) {
+      Job* job = delays.top().job;
+      delays.remove(job);
+      command.ids.push_back(job->id);
+    }
+    WQ_TRY(commit(command).take_status());
+    due.handled += command.ids.size();
+    due.more |= promotable();
+  }
+  return due;
+}
+
+bool Engine::delays_wanted(int64_t wall_ms) const {
+  constexpr int64_t load_ahead_ms = 5'000;
+  return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= wall_ms + load_ahead_ms;
+}
+
+// Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
+int64_t Engine::next_due_wait_ms() {
+  int64_t wait_ms = sleep_ms_max;
+  if (!state_.leases().empty()) {
+    wait_ms = std::min(wait_ms, state_.leases().top().time_ms - run_ms());
+  }
+  const int64_t wall_ms = environment_.clock->wall_ms();
+  if (!state_.delays().empty()) {
+    wait_ms = std::min(wait_ms, state_.delays().top().time_ms - wall_ms);
+  }
+  if (delays_wanted(wall_ms)) return 0;
+  return std::max<int64_t>(0, wait_ms);
+}
+
+// After a change that may have made a timer the first: the maintenance thread is woken only if it
+// would sleep past it.
+void Engine::wake_for_timers() {
+  if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
+  const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
+  if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
+}
+
+// Reads the next page of a lane into its head. On return the lane may still be empty: look again.
+Status Engine::refill_lane(QueueId id, uint8_t priority) {
+  Queue* queue = state_.find_queue(id);
+  if (!queue) return {};
+  const Lane& lane = queue->lane(priority);
+  if (lane.cold_count == 0) return {};
+  const LaneRange range{id, priority, lane.cold_low, lane.cold_high};
+  const uint64_t version = store_version_;
+  PageLimits limits = page_limits;
+  limits.rows = options_.lane_window;
+  const auto read = [&] {
+    MutexGap gap(mutex_);
+    return read_lane(*store_, range, limits);
+  };
+  Result<LanePage> page = read();
+  if (!page.ok()) return page.take_status();
+  if (version != store_version_) return {};
+  return merge_lane(state_, std::move(page).value()).take_status();
+}
+
+Status Engine::load_delays() {
+  const DelayKey after = state_.delay_cursor;
+  const uint64_t version = store_version_;
+  const auto read = [&] {
+    MutexGap gap(mutex_);
+    return read_delays(*store_, after, page_limits);
+  };
+  Result<DelayPage> page = read();
+  if (!page.ok()) return page.take_status();
+  if (version != store_version_) return {};
+  return merge_delays(state_, std::move(page).value()).take_status();
+}
+
+// One round of what needs the mutex; true = there is more to do at once.
+Result<bool> Engine::maintain() {
+  WQ_TRY_SET(const Due due, run_due(due_step_max));
+  bool more = due.more || state_.sweep_garbage(evict_step_max);
+  // Memory comes first: a flood of due jobs is loaded as fast as checkpoints free room for it.
+  const bool room = state_.resident_bytes() <= options_.memory_budget_bytes;
+  if (delays_wanted(environment_.clock->wall_ms()) && (room || state_.delays().empty())) {
+    WQ_TRY(load_delays());
+    more = true;
+  }
+  if (!refills_.empty()) {
+    const LaneId lane = refills_.back();
+    refills_.pop_back();
+    if (Queue* queue = state_.find_queue(lane.queue)) {
+      queue->lane(lane.priority).refill_wanted = false;
+    }
+    WQ_TRY(refill_lane(lane.queue, lane.priority));
+    more = true;
+  }
+  return more;
+}
+
+void Engine::maintenance_loop() {
+  MutexLock lock(mutex_);
+  int64_t next_disk_check_ns = 0;
+  while (!stopping_) {
+    const int64_t now_ns = environment_.clock->mono_ns();
+    if (now_ns >= next_disk_check_ns) {
+      next_disk_check_ns = now_ns + sleep_ms_max * ns_per_ms;
+      lock.unlock();
+      check_disk_space();
+      prepare_spares();
+      lock.lock();
+      continue;
+    }
+    if (!failure_.ok() || !log_->failure().ok()) {
+      maintenance_wake_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
+      continue;
+    }
+    const Result<bool> more = maintain();
+    if (!more.ok()) {
+      lock.unlock();
+      note_failure(more.status()).ignore("kept as the state of the store");
+      lock.lock();
+      continue;
+    }
+    if (more.value()) {
+      const MutexGap let_callers_in(mutex_);
+      continue;
+    }
+    const int64_t wait_ms = next_due_wait_ms();
+    if (wait_ms == 0 || stopping_) continue;
+    maintenance_due_ns_ = environment_.clock->mono_ns() + wait_ms * ns_per_ms;
+    maintenance_wake_.wait_for_ns(mutex_, wait_ms * ns_per_ms);
+    maintenance_due_ns_ = 0;
+  }
+}
+
+void Engine::flusher_loop() {
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+    }
+    const Status status = log_->run_flusher(flusher_sleep_ms);
+    if (!status.ok()) {  // the log has failed for good; waiters and completions were told by it
+      MutexLock lock(mutex_);
+      while (!stopping_) maintenance_wake_.wait_for_ns(mutex_, flusher_sleep_ms * ns_per_ms);
+      return;
+    }
+  }
+}
+
+void Engine::checkpoint_loop() {
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && (!checkpoint_wanted_ || !failure_.ok())) {
+        checkpoint_wake_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
+      }
+      if (stopping_) return;
+    }
+    const Status status = run_checkpoint();
+    if (!status.ok()) note_failure(status).ignore("kept as the state of the store");
+  }
+}
+
+void Engine::prepare_spares() {
+  for (;;) {
+    const Result<bool> more = log_->prepare_spares();
+    if (!more.ok() || !more.value()) return;  // no room for spares is no failure: rotation copes
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+  }
+}
+
+void Engine::check_disk_space() {
+  const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
+  if (free.ok()) disk_full_.store(free.value() < options_.disk_reserve_bytes);
+}
+
+Result<int64_t> Engine::tick() {
+  WQ_ENTER();
+  if (options_.threads) {
+    return Status(Code::unsupported, "the store runs its own threads; open it with no threads");
+  }
+  check_disk_space();
+  bool more = false;
+  bool checkpoint_due = false;
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY_SET(more, maintain());
+    checkpoint_due = checkpoint_wanted_;
+  }
+  WQ_TRY(log_->run_flusher(0));
+  WQ_TRY_SET(const bool spares_left, log_->prepare_spares());
+  if (checkpoint_due) WQ_TRY(run_checkpoint());
+  if (more) return int64_t{0};
+  MutexLock lock(mutex_);
+  const int64_t wait_ms = next_due_wait_ms();
+  return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
+}
+
+}  // namespace wq

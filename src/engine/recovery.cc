@@ -1,0 +1,266 @@
+// Recovery: lock, format, store, log, replay, run; always the same road, after an orderly close as
+// after a crash. Interrupted anywhere, it can be done again.
+#include <utility>
+
+#include "base/prng.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+#include "io/format_file.h"
+
+namespace wq {
+namespace {
+
+Status bad_store(const std::string& what) {
+  return Status(Code::corrupt, "db: " + what + "; run wq verify, then restore a backup");
+}
+
+StoreUuid fresh_uuid() {
+  StoreUuid uuid{};
+  store_le(uuid.data(), os_entropy());
+  store_le(uuid.data() + sizeof(uint64_t), os_entropy());
+  return uuid;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options,
+                                             const Environment& environment) {
+  std::unique_ptr<Engine> engine(new Engine(options, environment));
+  Status status = engine->open_parts();
+  if (status.ok()) status = engine->start_run();
+  if (!status.ok()) {
+    engine->abandon();
+    return status;
+  }
+  engine->start_threads();
+  return engine;
+}
+
+// Lets go of everything without writing: what was found stays as it was found.
+void Engine::abandon() {
+  closed_.store(true);
+  log_.reset();
+  if (store_) store_->close().ignore("the failure that brought us here is the one to tell");
+  directory_lock_.reset();
+}
+
+Status Engine::open_parts() {
+  Io& io = *environment_.io;
+  const std::string& directory = options_.directory;
+  WQ_TRY_SET(const bool exists, io.exists(directory));
+  if (!exists && !options_.create) {
+    return Status(Code::not_found, directory + ": there is no store");
+  }
+  if (!exists) WQ_TRY(make_store_directory(io, directory));
+  WQ_TRY_SET(directory_lock_, io.lock_dir(directory));
+
+  StoreFormat format;
+  bool created = false;
+  if (options_.create) {
+    WQ_TRY_SET(format, read_or_create_format(io, directory, fresh_uuid(), &created));
+  } else {
+    WQ_TRY_SET(format, read_format(io, directory, Access::write));
+  }
+  uuid_ = format.uuid;
+
+  StoreOptions store_options;
+  store_options.directory = directory + "/db";
+  store_options.temp_directory = directory + "/tmp";
+  store_options.cache_bytes = options_.store_cache_bytes;
+  WQ_TRY_SET(store_, environment_.open_store(store_options));
+
+  MutexLock lock(mutex_);
+  WQ_TRY(load_store());
+
+  LogOptions log_options;
+  log_options.directory = directory;
+  log_options.uuid = uuid_;
+  log_options.segment_bytes = options_.segment_bytes;
+  log_options.spare_segments = options_.spare_segments;
+  log_options.memory_window_ms = options_.memory_window_ms;
+  log_options.expected_applied_lsn = applied_lsn_;
+  log_options.create = applied_lsn_ == 0;
+  WQ_TRY_SET(log_, SegmentLog::open(io, *environment_.clock, log_options));
+  recovery_.log = log_->recovery();
+  return {};
+}
+
+Status Engine::load_store() {
+  WQ_TRY_SET(const std::optional<std::string> row, store_->get(Family::meta, meta_row_key()));
+  if (!row) return {};  // before the first checkpoint everything is in the log
+  WQ_TRY_SET(MetaRow meta, decode_meta_row(as_bytes(*row)));
+  if (meta.uuid_low != load_le<uint64_t>(uuid_.data()) ||
+      meta.uuid_high != load_le<uint64_t>(uuid_.data() + sizeof(uint64_t))) {
+    return bad_store("belongs to another store than the FORMAT file beside it");
+  }
+  applied_lsn_ = recovery_.applied_lsn = meta.applied_lsn;
+  state_.next_job_id = meta.next_job_id;
+  state_.next_generation = meta.next_generation;
+  state_.next_queue_id = meta.next_queue_id;
+  state_.trash = std::move(meta.trash);
+
+  const std::string first = queue_row_key(0);
+  const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
+  for (; cursor->valid(); cursor->next()) {
+    WQ_TRY_SET(const QueueRow queue, decode_queue_row(as_bytes(cursor->value())));
+    if (queue.id == 0 || queue.id >= state_.next_queue_id || state_.find_queue(queue.id) ||
+        state_.find_queue(queue.name)) {
+      return bad_store("queue row " + std::to_string(queue.id) + " is out of place");
+    }
+    state_.load_queue(queue);
+  }
+  WQ_TRY(cursor->status());
+  return load_leases();
+}
+
+// Leased and running jobs are always resident.
+Status Engine::load_leases() {
+  const auto cursor = store_->scan(Family::lease, std::string(), std::string());
+  uint64_t loaded = 0;
+  for (; cursor->valid(); cursor->next()) {
+    const auto key = parse_seq_key(cursor->key());
+    const auto id = parse_id_value(cursor->value());
+    if (!key || !id) return bad_store("family lease: malformed row");
+    Queue* queue = state_.find_queue(key->queue);
+    if (!queue) return bad_store("family lease: row of queue " + std::to_string(key->queue));
+    WQ_TRY_SET(StoredJob stored, read_job(*store_, *id));
+    const bool held = stored.row.state == JobState::leased || stored.row.state == JobState::running;
+    if (!held || !is_live_row(queue, stored.row) || stored.row.position != key->seq ||
+        state_.find(*id)) {
+      return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
+    }
+    stored.row.last_error = stored.error;
+    state_.link_stored(state_.add_stored(queue, *id, stored.row, std::move(stored.body),
+                                         stored.has_state_row));
+    ++loaded;
+  }
+  WQ_TRY(cursor->status());
+  uint64_t counted = 0;
+  for (const auto& [name, queue] : state_.queues()) counted += queue->running_count();
+  if (counted != loaded) {
+    return bad_store("family lease: " + std::to_string(loaded) + " rows, " +
+                     std::to_string(counted) + " counted");
+  }
+  return {};
+}
+
+// ---- replay
+
+Status Engine::replay_log() {
+  const int64_t start_ns = environment_.clock->mono_ns();
+  Command command;
+  bool closed_in_order = recovery_.log.last_lsn == 0;
+  const auto visit = [&](Lsn lsn, Bytes body) WQ_REQUIRES(mutex_) -> Status {
+    const Status status = replay_record(lsn, body, command);
+    closed_in_order = command.type == CommandType::close;
+    return status;
+  };
+  WQ_TRY(log_->replay(applied_lsn_ + 1, visit));
+  recovery_.clean = closed_in_order && recovery_.log.truncated_bytes == 0;
+  recovery_.replay_ms = (environment_.clock->mono_ns() - start_ns) / ns_per_ms;
+  return {};
+}
+
+Status Engine::replay_record(Lsn lsn, Bytes body, Command& command) {
+  const auto at_lsn = [lsn](Status status) {
+    return Status(status.code(), "log record " + std::to_string(lsn) + ": " + status.message(),
+                  status.os_errno(), status.offset());
+  };
+  if (Status status = decode_command(body, command); !status.ok()) return at_lsn(status);
+  if (Status status = make_resident(command); !status.ok()) return at_lsn(status);
+  Effects effects;
+  if (Status status = apply(state_, command, lsn, effects); !status.ok()) return at_lsn(status);
+  while (state_.sweep_garbage(evict_step_max)) {
+  }
+  log_bytes_since_checkpoint_ += body.size();
+  ++recovery_.records_replayed;
+  return {};
+}
+
+// Live, whoever makes a command has its jobs resident; a replay has to fetch them.
+Status Engine::make_resident(const Command& command) {
+  switch (command.type) {
+    case CommandType::lease:
+    case CommandType::promote:
+    case CommandType::cancel:
+      for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
+      return {};
+    case CommandType::dead_replay:
+    case CommandType::dead_remove:
+      for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
+      return {};
+    default:
+      return {};
+  }
+}
+
+Status Engine::make_job_resident(JobId id) {
+  if (state_.find(id)) return {};
+  WQ_TRY_SET(StoredJob stored, read_job(*store_, id));
+  Queue* queue = state_.find_queue(stored.row.queue);
+  if (!queue || !is_live_row(queue, stored.row)) return {};  // apply says what is wrong with it
+  if (stored.row.state == JobState::ready) {
+    // Leases come in lane order: a page of neighbours now saves a read for each of them.
+    const Lane& lane = queue->lane(stored.row.priority);
+    const LaneRange range{queue->id, lane.priority, lane.cold_low, lane.cold_high};
+    if (lane.cold_count > 0) {
+      WQ_TRY_SET(LanePage page, read_lane(*store_, range, page_limits));
+      WQ_TRY(merge_lane(state_, std::move(page)).take_status());
+    }
+  } else if (stored.row.state == JobState::delayed && state_.cold_delayed_count() > 0) {
+    WQ_TRY_SET(DelayPage page, read_delays(*store_, state_.delay_cursor, page_limits));
+    WQ_TRY(merge_delays(state_, std::move(page)).take_status());
+  }
+  if (state_.find(id)) return {};
+  return materialize(state_, std::move(stored)).take_status();
+}
+
+// ---- the new run
+
+// A lease goes on with its old deadline. If the wall clock was set back while the store was closed,
+// it never gets more than its whole length again (R12).
+Status Engine::start_run() {
+  MutexLock lock(mutex_);
+  WQ_TRY(replay_log());
+  opened_wall_ms_ = environment_.clock->wall_ms();
+  opened_mono_ns_ = environment_.clock->mono_ns();
+  for (const auto& [name, queue] : state_.queues()) {
+    for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
+      ++recovery_.leases_kept;
+      const int64_t length_ms = job->deadline_ms - job->leased_ms;
+      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms) {
+        state_.leases().move(job, opened_wall_ms_ + length_ms);
+      }
+    }
+  }
+  Command& command = begin(CommandType::open);
+  command.unclean = !recovery_.clean;
+  WQ_TRY_SET(Lsn lsn, commit(command));
+  if (options_.expire_leases) {
+    WQ_TRY(expire_all_leases());
+    lsn = log_->last_lsn();
+  }
+  log_->set_listener([this] { on_log_progress(); });
+  lock.unlock();
+  // Before this is durable no id or generation of this run may be handed out.
+  WQ_TRY(log_->wait(lsn, Durability::power));
+  check_disk_space();
+  return {};
+}
+
+Status Engine::expire_all_leases() {
+  while (!state_.leases().empty()) {
+    Command& command = begin(CommandType::expire);
+    while (command.ids.size() < due_step_max && !state_.leases().empty()) {
+      Job* job = state_.leases().top().job;
+      state_.leases().remove(job);
+      command.ids.push_back(job->id);
+    }
+    recovery_.leases_expired += command.ids.size();
+    recovery_.leases_kept -= command.ids.size();
+    WQ_TRY(commit(command).take_status());
+  }
+  return {};
+}
+
+}  // namespace wq
