@@ -92,6 +92,8 @@ Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);
 // the same content gives what the last commit left.
 struct MemStoreContent;
 std::shared_ptr<MemStoreContent> make_mem_store_content();
+// What a crash at this moment would leave.
+std::shared_ptr<MemStoreContent> copy_mem_store_content(MemStoreContent& from);
 Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content);
 
 }  // namespace wq

@@ -227,6 +227,17 @@ std::shared_ptr<MemStoreContent> make_mem_store_content() {
   return std::make_shared<MemStoreContent>();
 }
 
+std::shared_ptr<MemStoreContent> copy_mem_store_content(MemStoreContent& from) {
+  auto copy = std::make_shared<MemStoreContent>();
+  MutexLock lock(from.mutex);
+  MutexLock copy_lock(copy->mutex);
+  for (size_t i = 0; i < family_count; ++i) {
+    copy->families[i] = std::make_shared<Rows>(*from.families[i]);
+  }
+  copy->commits = from.commits;
+  return copy;
+}
+
 Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content) {
   WQ_CHECK(content != nullptr);
   return std::unique_ptr<Store>(std::make_unique<MemStore>(std::move(content)));

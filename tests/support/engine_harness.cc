@@ -1,0 +1,178 @@
+#include "support/engine_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+namespace wq {
+namespace {
+
+std::string make_temp_directory() {
+  const char* base = std::getenv("TEST_TMPDIR");
+  const std::filesystem::path root = base ? base : std::filesystem::temp_directory_path();
+  std::filesystem::create_directories(root);
+  std::string pattern = (root / "wq_engine_XXXXXX").string();
+  EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+  return pattern;
+}
+
+}  // namespace
+
+EngineHarness::EngineHarness(HarnessOptions options)
+    : options_(std::move(options)), content_(make_mem_store_content()) {
+  if (options_.store == StoreKind::memory) {
+    directory_ = "/store";
+    io_ = disk_.mount();
+    return;
+  }
+  directory_ = make_temp_directory() + "/store";
+  Result<std::unique_ptr<Io>> io = make_io(options_.backend);
+  EXPECT_TRUE(io.ok()) << io.status().message();
+  io_ = std::move(io).value();
+}
+
+EngineHarness::~EngineHarness() {
+  engine_.reset();
+  old_directories_.push_back(directory_);
+  if (options_.store != StoreKind::rocks) return;
+  for (const std::string& directory : old_directories_) {
+    std::filesystem::remove_all(std::filesystem::path(directory).parent_path());
+  }
+}
+
+Environment EngineHarness::environment() {
+  Environment environment;
+  environment.io = io_.get();
+  environment.clock = &clock_;
+  if (options_.store == StoreKind::memory) {
+    environment.open_store = [content = content_](const StoreOptions&) {
+      return open_mem_store(content);
+    };
+  }
+  return environment;
+}
+
+Status EngineHarness::open() {
+  options_.engine.directory = directory_;
+  Result<std::unique_ptr<Engine>> opened = Engine::open(options_.engine, environment());
+  if (!opened.ok()) return opened.take_status();
+  engine_ = std::move(opened).value();
+  return {};
+}
+
+Status EngineHarness::close() {
+  const Status status = engine_->close();
+  engine_.reset();
+  return status;
+}
+
+Status EngineHarness::kill_and_open() {
+  if (options_.store == StoreKind::memory) {
+    return cut_and_open(CrashImage{CrashData::all, CrashNames::all});
+  }
+  // A copy of the directory is what another process would find after a kill: every byte that the
+  // kernel was given, none that was only in the memory of the engine.
+  const std::string copy = make_temp_directory() + "/store";
+  std::filesystem::copy(directory_, copy, std::filesystem::copy_options::recursive);
+  engine_.reset();
+  old_directories_.push_back(std::exchange(directory_, copy));
+  return open();
+}
+
+Status EngineHarness::cut_and_open(const CrashImage& image) {
+  EXPECT_EQ(options_.store, StoreKind::memory);
+  SimDisk after = disk_.image(image);
+  std::shared_ptr<MemStoreContent> content = copy_mem_store_content(*content_);
+  engine_.reset();
+  io_.reset();
+  disk_ = std::move(after);
+  content_ = std::move(content);
+  io_ = disk_.mount();
+  return open();
+}
+
+// ---- shorthand
+
+QueueId EngineHarness::queue(std::string_view name, const QueueConfig& config, uint32_t fields) {
+  CallOptions call;
+  Result<QueueId> id = engine_->open_queue(name, config, fields, true, call);
+  EXPECT_TRUE(id.ok()) << id.status().message();
+  return id.ok() ? id.value() : 0;
+}
+
+JobId EngineHarness::enqueue(QueueId queue, std::string_view payload, const JobSpec& spec) {
+  JobSpec full = spec;
+  full.payload = as_bytes(payload);
+  CallOptions call;
+  JobId id = 0;
+  const Status status = engine_->enqueue(queue, full, call, id);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return id;
+}
+
+std::vector<JobView> EngineHarness::lease(QueueId queue, uint32_t max_jobs, int64_t lease_ms) {
+  LeaseRequest request;
+  request.queues = std::span(&queue, 1);
+  request.max_jobs = max_jobs;
+  request.lease_ms = lease_ms;
+  CallOptions call;
+  std::vector<JobView> jobs;
+  const Status status = engine_->lease(request, call, jobs);
+  EXPECT_FALSE(status.is_error()) << status.message();
+  EXPECT_EQ(status.ok(), !jobs.empty());
+  return jobs;
+}
+
+Code EngineHarness::settle(QueueId queue, const SettleItem& item) {
+  CallOptions call;
+  Code code = Code::internal;
+  const Status status =
+      engine_->settle(queue, std::span(&item, 1), call, std::span(&code, 1));
+  return status.ok() ? code : status.code();
+}
+
+Code EngineHarness::ack(QueueId queue, JobId id, Generation generation) {
+  SettleItem item;
+  item.id = id;
+  item.generation = generation;
+  return settle(queue, item);
+}
+
+Code EngineHarness::nack(QueueId queue, JobId id, Generation generation, int64_t delay_ms,
+                         uint8_t flags, std::string_view error) {
+  SettleItem item;
+  item.id = id;
+  item.generation = generation;
+  item.kind = SettleKind::nack;
+  item.delay_ms = delay_ms;
+  item.flags = flags;
+  item.error = error;
+  return settle(queue, item);
+}
+
+void EngineHarness::tick() {
+  for (;;) {
+    Result<int64_t> next = engine_->tick();
+    ASSERT_TRUE(next.ok()) << next.status().message();
+    if (next.value() > 0) return;
+  }
+}
+
+void EngineHarness::advance(int64_t ms) {
+  clock_.advance(ms);
+  tick();
+}
+
+void EngineHarness::expect_sound() {
+  Result<VerifyReport> report = engine_->verify();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report.value().problems, 0u) << report.value().first_problem;
+}
+
+std::string payload_of(const JobView& job) {
+  return std::string(as_text(trusted_payload(job.body.bytes())));
+}
+
+}  // namespace wq

@@ -1,0 +1,31 @@
+// A clock that moves only when a test says so. Thread model: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace wq {
+
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(int64_t wall_ms = 1'000'000) : wall_ms_(wall_ms) {}
+
+  int64_t wall_ms() override { return wall_ms_.load(); }
+  int64_t mono_ns() override { return mono_ms_.load() * 1'000'000; }
+
+  // Time passes: both clocks move.
+  void advance(int64_t ms) {
+    wall_ms_ += ms;
+    mono_ms_ += ms;
+  }
+  // Somebody sets the wall clock: the monotonic one does not notice.
+  void step_wall(int64_t ms) { wall_ms_ += ms; }
+
+ private:
+  std::atomic<int64_t> wall_ms_;
+  std::atomic<int64_t> mono_ms_{5'000};
+};
+
+}  // namespace wq

@@ -1,0 +1,116 @@
+// The engine's life cycle of a job, on the simulated disk and the memory store.
+#include <gtest/gtest.h>
+
+#include "support/engine_harness.h"
+
+namespace wq {
+namespace {
+
+TEST(EngineBasic, EnqueueLeaseAckSurvivesReopen) {
+  EngineHarness harness;
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  const JobId a = harness.enqueue(q, "a");
+  const JobId b = harness.enqueue(q, "b");
+  auto jobs = harness.lease(q, 10);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].id, a);
+  EXPECT_EQ(payload_of(jobs[0]), "a");
+  EXPECT_EQ(jobs[1].id, b);
+  EXPECT_EQ(harness.ack(q, a, jobs[0].generation), Code::ok);
+  EXPECT_EQ(harness.ack(q, a, jobs[0].generation), Code::stale);
+  harness.expect_sound();
+  ASSERT_TRUE(harness.close().ok());
+  ASSERT_TRUE(harness.open().ok());
+  harness.expect_sound();
+  auto stats = harness.engine().queue_stats(q);
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(stats->counts[static_cast<size_t>(JobState::leased)], 1u);
+  EXPECT_EQ(harness.ack(q, b, jobs[1].generation), Code::ok);
+  harness.expect_sound();
+}
+
+TEST(EngineBasic, KilledProcessLosesNothing) {
+  for (const StoreKind kind : {StoreKind::memory, StoreKind::rocks}) {
+    HarnessOptions options;
+    options.store = kind;
+    EngineHarness harness(options);
+    ASSERT_TRUE(harness.open().ok());
+    const QueueId q = harness.queue("q");
+    for (int i = 0; i < 100; ++i) harness.enqueue(q, std::to_string(i));
+    auto first = harness.lease(q, 10);
+    ASSERT_EQ(first.size(), 10u);
+    ASSERT_TRUE(harness.engine().checkpoint().ok());
+    for (size_t i = 0; i < 5; ++i) EXPECT_EQ(harness.ack(q, first[i].id, first[i].generation), Code::ok);
+    ASSERT_TRUE(harness.kill_and_open().ok());
+    harness.expect_sound();
+    harness.advance(60'001);
+    int seen = 0;
+    for (;;) {
+      auto jobs = harness.lease(q, 7);
+      if (jobs.empty()) break;
+      for (const JobView& job : jobs) {
+        EXPECT_EQ(harness.ack(q, job.id, job.generation), Code::ok);
+        ++seen;
+      }
+    }
+    EXPECT_EQ(seen, 95);
+    harness.expect_sound();
+  }
+}
+
+TEST(EngineBasic, ColdBacklogDrainsInOrder) {
+  for (const StoreKind kind : {StoreKind::memory, StoreKind::rocks}) {
+    HarnessOptions options;
+    options.store = kind;
+    options.engine.memory_budget_bytes = 64 * 1024;
+    options.engine.lane_window = 16;
+    EngineHarness harness(options);
+    ASSERT_TRUE(harness.open().ok());
+    const QueueId q = harness.queue("q");
+    std::vector<JobId> ids;
+    for (int i = 0; i < 2000; ++i) ids.push_back(harness.enqueue(q, std::to_string(i)));
+    EXPECT_LT(harness.engine().stats().resident_jobs, 600u);
+    harness.expect_sound();
+    for (int i = 0; i < 2000; ++i) {
+      auto jobs = harness.lease(q);
+      ASSERT_EQ(jobs.size(), 1u) << i;
+      ASSERT_EQ(jobs[0].id, ids[static_cast<size_t>(i)]);
+      ASSERT_EQ(payload_of(jobs[0]), std::to_string(i));
+      ASSERT_EQ(harness.ack(q, jobs[0].id, jobs[0].generation), Code::ok);
+      if (i == 700) {
+        ASSERT_TRUE(harness.kill_and_open().ok());
+      }
+    }
+    EXPECT_TRUE(harness.lease(q).empty());
+    harness.expect_sound();
+  }
+}
+
+TEST(EngineBasic, DelayedJobsComeOutInDueOrderHotOrCold) {
+  HarnessOptions options;
+  options.engine.memory_budget_bytes = 32 * 1024;
+  EngineHarness harness(options);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  for (int i = 0; i < 500; ++i) {
+    JobSpec spec;
+    spec.delay_ms = 100'000'000 - i * 1000;
+    harness.enqueue(q, std::to_string(i), spec);
+  }
+  ASSERT_TRUE(harness.engine().checkpoint().ok());
+  EXPECT_LT(harness.engine().stats().resident_jobs, 500u);
+  EXPECT_TRUE(harness.lease(q).empty());
+  ASSERT_TRUE(harness.kill_and_open().ok());
+  harness.expect_sound();
+  harness.advance(100'000'000);
+  for (int i = 499; i >= 0; --i) {
+    auto jobs = harness.lease(q);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(payload_of(jobs[0]), std::to_string(i));
+  }
+  harness.expect_sound();
+}
+
+}  // namespace
+}  // namespace wq
