@@ -1,4 +1,4 @@
-"""The bars of the design (section "Numbers to reach"), and how each value comes out of the records."""
+"""The bars of the design ("Numbers to reach"), and how each value comes out of the records."""
 import dataclasses
 import statistics
 
@@ -117,10 +117,10 @@ def judge(results, options):
         ratio_verdict("pipelined_power_life", results.batch100, "wq pipelined", peer, 10),
         rate_verdict("pipelined_power_life_rate", results.batch100["wq pipelined"], 400_000),
         rate_verdict("memory_level_batch1_life", results.memory_level["wq"], 500_000),
-        Verdict("device_bytes_per_job_batch100", results.device["device_bytes_per_job"], 700, False,
-                "B", f"write_bytes of the process over {results.device['jobs']:,} jobs"),
+        Verdict("device_bytes_per_job_batch100", results.device["device_bytes_per_job"], 700,
+                False, "B", f"write_bytes of the process over {results.device['jobs']:,} jobs"),
         Verdict("wake_up_p50", statistics.median(wakes), 50, False, "us",
-                f"rounds {spread(wakes)}; p99 of the last {results.wake[-1]['wake_p99_us']:.0f} us"),
+                f"rounds {spread(wakes)}; p99 of the last {results.wake[-1]['wake_p99_us']:.0f}"),
         *head_verdicts(f"head_lease_after_{millions}_million", results.head),
         *waiting_verdicts(results, {10: "ten_million", 100: "hundred_million"}.get(
             options.waiting_jobs // 1_000_000, "many")),

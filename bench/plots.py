@@ -1,5 +1,5 @@
-"""Bar charts as plain SVG. Colours follow the reader's light or dark scheme; without one, the middle
-tones of the light scheme can be read on either ground."""
+"""Bar charts as plain SVG on a ground of their own; colours follow the reader's light or dark
+scheme."""
 import os
 import statistics
 from xml.sax.saxutils import escape
@@ -9,7 +9,8 @@ from bars import number, rates
 STYLE = """
   .ground { fill: #ffffff; } .text { fill: #24292f; } .quiet { fill: #6e7781; }
   .axis { stroke: #d0d7de; stroke-width: 1; } .whisker { stroke: #24292f; stroke-width: 1.2; }
-  .wq { fill: #1f6feb; } .wq2 { fill: #0b3d91; } .rocksdb { fill: #bf8700; } .sqlite { fill: #8c959f; }
+  .wq { fill: #1f6feb; } .wq2 { fill: #0b3d91; }
+  .rocksdb { fill: #bf8700; } .sqlite { fill: #8c959f; }
   .good { fill: #2da44e; } .bad { fill: #cf222e; } .mark { stroke: #24292f; stroke-width: 1.6; }
   text { font-family: -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
   @media (prefers-color-scheme: dark) {
@@ -41,8 +42,8 @@ class Canvas:
                           f'text-anchor="{anchor}" font-weight="{weight}">{escape(content)}</text>')
 
     def rect(self, x, y, width, height, kind):
-        self.parts.append(f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" '
-                          f'height="{height}" rx="2"/>')
+        self.parts.append(f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" '
+                          f'width="{max(width, 1):.1f}" height="{height}" rx="2"/>')
 
     def line(self, x1, y1, x2, y2, kind):
         self.parts.append(f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" '
@@ -58,8 +59,9 @@ class Canvas:
     def save(self, path):
         height = self.y + 14
         with open(path, "w") as file:
-            file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-                       f'width="{WIDTH}" height="{height:.0f}" role="img">\n<style>{STYLE}</style>\n'
+            file.write(f'<svg xmlns="http://www.w3.org/2000/svg" '
+                       f'viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+                       f'height="{height:.0f}" role="img">\n<style>{STYLE}</style>\n'
                        f'<rect class="ground" width="{WIDTH}" height="{height:.0f}" rx="6"/>\n')
             file.write("\n".join(self.parts))
             file.write("\n</svg>\n")
@@ -111,7 +113,7 @@ def write_lives(path, durability, groups):
 
 
 def write_bars(path, verdicts):
-    """Each bar of the design as a share of its bound: beyond the mark is good, whichever way it counts."""
+    """Each bar as a share of its bound: beyond the mark is good, whichever way it counts."""
     canvas = Canvas()
     canvas.heading("The bars", "How far each value is beyond its bound (the mark), on a scale that "
                    "ends at three times the bound.")
@@ -122,7 +124,8 @@ def write_bars(path, verdicts):
     for verdict in verdicts:
         share = verdict.value / verdict.bar if verdict.at_least else (
             verdict.bar / verdict.value if verdict.value > 0 else scale_end)
-        canvas.text(left - 8, canvas.y + 12.5, verdict.name.replace("_", " "), anchor="end", size=12)
+        canvas.text(left - 8, canvas.y + 12.5, verdict.name.replace("_", " "), anchor="end",
+                    size=12)
         canvas.rect(left, canvas.y, min(share, scale_end) * scale, BAR,
                     "good" if verdict.ok else "bad")
         canvas.text(left + scale_end * scale + 8, canvas.y + 12.5,

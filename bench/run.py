@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the benchmarks: make bench and make bench-check.
 
-Every figure is the median of several rounds. Within a round each system runs once, one after the other,
-and each in a fresh process and directory (A B C A B C ...), so that a noisy machine is noisy for all; a
-ratio is formed within the round, and the median of these ratios is what counts. Deliveries are checked
-in every run; a failed check ends everything with exit code 2.
+Every figure is the median of several rounds. Within a round each system runs once, one after the
+other, and each in a fresh process and directory (A B C A B C ...), so that a noisy machine is noisy
+for all; a ratio is formed within the round, and the median of these ratios is what counts.
+Deliveries are checked in every run; a failed check ends everything with exit code 2.
 """
 import argparse
 import json
@@ -84,14 +84,15 @@ def systems_for(durability):
     return ("wq", "rocksdb") if durability == "memory" else ("wq", *PEERS)
 
 
-# ------------------------------------------------------------------------------- the tables of bench
+# ------------------------------------------------------------------------------ the tables of bench
 
 
 def run_lives(bench, rounds, seconds):
     groups = []
     for durability in ("power", "process", "memory"):
         for batch in BATCHES:
-            variants = {s: life(s, durability, batch, seconds) for s in systems_for(durability)}
+            variants = {s: life(s, durability, batch, seconds)
+                        for s in systems_for(durability)}
             if durability == "power":
                 variants["wq pipelined"] = pipelined(batch, seconds)
             title = f"one caller, batch {batch}"
@@ -117,7 +118,7 @@ def run_backlog(bench, rounds, seconds, backlog=200_000):
     return [tables.Group(title, "power", 100, bench.rounds(title, variants, rounds))]
 
 
-# ---------------------------------------------------------------------------------- behind the bars
+# --------------------------------------------------------------------------------- behind the bars
 
 
 def run_serial(bench, rounds):
@@ -141,7 +142,7 @@ def run_memory_level(bench, rounds):
 
 def run_device_bytes(bench):
     progress("device bytes")
-    # The warm-up lasts until segments are recycled: zero-filling them is paid once in a store's life.
+    # The warm-up lasts until segments are recycled: they are zero-filled once in a store's life.
     return bench.measure(*life("wq", "power", 100, 8, "--warmup", 4))
 
 

@@ -12,6 +12,10 @@ BEGIN = "<!-- measured: begin (bench/run.sh --record writes up to the end mark) 
 END = "<!-- measured: end -->"
 
 
+def percent(value, middle):
+    return f"{100 * (value / middle - 1):+.0f}"
+
+
 @dataclasses.dataclass
 class Group:
     """Systems that ran against each other in the same rounds."""
@@ -30,7 +34,7 @@ class Group:
             middle = statistics.median(values)
             against = statistics.median(ratios(self.results, name, peer))
             yield (self.title, self.durability, NAMES[name], f"{middle:,.0f}",
-                   f"{-100 * (1 - min(values) / middle):+.0f}..{100 * (max(values) / middle - 1):+.0f} %",
+                   f"{percent(min(values), middle)}..{percent(max(values), middle)} %",
                    f"{statistics.median(r['cpu_us_per_job'] for r in records):.2f}",
                    f"{statistics.median(r['device_bytes_per_job'] for r in records):,.0f}",
                    f"{number(against)}x" if name not in PEERS else
