@@ -5,17 +5,17 @@
 set -eu
 
 build_packages="make gcc g++ cmake ninja-build pkg-config ccache librocksdb-dev liburing-dev \
-libxxhash-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev libgtest-dev"
-test_packages="clang python3 git"
+libxxhash-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev libgtest-dev python3"
+test_packages="clang git"
 bench_packages="libbenchmark-dev libsqlite3-dev"
-lint_packages="clang-format clang-tidy python3 git"
+lint_packages="clang-format clang-tidy git"
 
 packages="$build_packages"
 for group in "${@:-build}"; do
   case "$group" in
     build) ;;
     test) packages="$packages $test_packages $bench_packages" ;;  # clang compiles bench/ too
-    bench) packages="$packages $bench_packages python3" ;;
+    bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages clang" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
     *) echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz or lint" >&2; exit 2 ;;
