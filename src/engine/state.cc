@@ -49,7 +49,7 @@ Queue* State::load_queue(const QueueRow& row) {
   }
   const uint64_t delayed = queue->count(JobState::delayed);
   delayed_count_ += delayed;
-  if (delayed > 0) delay_cursor = DelayKey{INT64_MIN, 0, 0};
+  if (delayed > 0) delay_cursor = DelayKey{};
   return queue;
 }
 

@@ -23,7 +23,7 @@ std::string make_temp_directory() {
 EngineHarness::EngineHarness(HarnessOptions options)
     : options_(std::move(options)), content_(make_mem_store_content()) {
   if (options_.store == StoreKind::memory) {
-    directory_ = "/store";
+    directory_ = "store";
     io_ = disk_.mount();
     return;
   }
