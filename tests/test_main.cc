@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace {
@@ -24,10 +25,21 @@ std::string make_fresh_directory(const fs::path& program) {
   return mkdtemp(pattern.data()) != nullptr ? pattern : std::string();
 }
 
+// Handed on in the environment, so that programs which a test starts see it as well.
+void take_seed(int argc, char** argv) {
+  constexpr std::string_view option = "--seed=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(option)) continue;
+    setenv("WQ_TEST_SEED", argv[i] + option.size(), 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  take_seed(argc, argv);
   const std::string directory = make_fresh_directory(argv[0]);
   if (directory.empty()) {
     std::fprintf(stderr, "can not make a temp directory; set TEST_TMPDIR to a writable one\n");

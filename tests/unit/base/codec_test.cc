@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/prng.h"
+#include "test_seed.h"
 
 namespace wq {
 namespace {
@@ -33,9 +34,7 @@ TEST(Codec, BigEndianBytesAreExact) {
 }
 
 TEST(Codec, RoundTripsAtAnyAlignment) {
-  constexpr uint64_t seed = 7;
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Prng prng(seed);
+  Prng prng(test_seed());
   std::array<std::byte, 24> buffer{};
   for (size_t shift = 0; shift < 8; ++shift) {
     const uint64_t value = prng.next();
@@ -55,9 +54,7 @@ TEST(Codec, RoundTripsAtAnyAlignment) {
 }
 
 TEST(Codec, BigEndianByteOrderIsNumberOrder) {
-  constexpr uint64_t seed = 11;
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Prng prng(seed);
+  Prng prng(test_seed());
   for (int i = 0; i < 10'000; ++i) {
     // Of every magnitude: a shift leaves short and long numbers equally often.
     const uint64_t a = prng.next() >> prng.below(64);
