@@ -2,6 +2,7 @@
 // $TEST_TMPDIR if that is set, else below the system's temp directory, and points $TEST_TMPDIR (and
 // so testing::TempDir()) at it. It is removed when all tests pass and kept, with its path printed,
 // when one fails. A child that is killed on purpose never gets to the removal, its parent does.
+// --seed=N is for test_seed.h.
 #include <gtest/gtest.h>
 
 #include <cstdio>

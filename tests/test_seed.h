@@ -1,6 +1,6 @@
-// The seed of a random test. Fresh for each call, or the one that --seed=N (or WQ_TEST_SEED=N in the
-// environment) names, to replay a failure. It is printed before the test uses it, so that a crash
-// leaves it in the log too.
+// The seed of a random test. Fresh for each call, or the one that --seed=N (or WQ_TEST_SEED=N in
+// the environment) names, to replay a failure. It is printed before the test uses it, so that a
+// crash leaves it in the log too.
 #pragma once
 
 #include <gtest/gtest.h>
