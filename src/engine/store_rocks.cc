@@ -1,0 +1,307 @@
+// The store on RocksDB: opening, reading, reclaiming, closing. Checkpoints are in
+// store_rocks_checkpoint.cc, options in store_rocks_options.cc.
+//
+// Invariants: RocksDB's own log never holds a row that is older than an ingested file (see the
+// checkpoint file); every walk has an upper and a lower bound; after a background failure nothing
+// is written any more. Thread model: reads from any thread; begin_checkpoint, the checkpoint,
+// reclaim and close by one caller at a time.
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include "base/check.h"
+#include "engine/store_rocks_internal.h"
+
+namespace wq {
+namespace {
+
+rocksdb::Slice slice(std::string_view text) {
+  return {text.data(), text.size()};
+}
+std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// Greater than every key: the longest key has 20 bytes.
+const std::string& end_of_family() {
+  static const std::string end(32, '\xff');
+  return end;
+}
+
+class RocksCursor final : public Cursor {
+ public:
+  RocksCursor(const RocksCore& core, Family family, std::string_view lower, std::string_view upper,
+              bool descending)
+      : family_(family),
+        descending_(descending),
+        lower_(lower),
+        upper_(upper.empty() ? end_of_family() : std::string(upper)),
+        lower_slice_(lower_),
+        upper_slice_(upper_) {
+    if (lower_ >= upper_) return;
+    rocksdb::ReadOptions options;
+    options.iterate_lower_bound = &lower_slice_;
+    options.iterate_upper_bound = &upper_slice_;
+    options.total_order_seek = true;
+    // Payloads are read once and would push everything else out of the cache.
+    options.fill_cache = family != Family::job;
+    iterator_.reset(core.db->NewIterator(options, core.handle(family)));
+    if (descending_) {
+      iterator_->SeekToLast();
+    } else {
+      iterator_->Seek(lower_slice_);
+    }
+  }
+
+  bool valid() const override { return iterator_ && iterator_->Valid(); }
+  std::string_view key() const override {
+    WQ_CHECK(valid());
+    return view(iterator_->key());
+  }
+  std::string_view value() const override {
+    WQ_CHECK(valid());
+    return view(iterator_->value());
+  }
+  void next() override {
+    WQ_CHECK(valid());
+    if (descending_) {
+      iterator_->Prev();
+    } else {
+      iterator_->Next();
+    }
+  }
+  void seek(std::string_view target) override {
+    WQ_CHECK(!descending_);
+    if (iterator_) iterator_->Seek(slice(std::max<std::string_view>(target, lower_)));
+  }
+  Status status() const override {
+    if (!iterator_ || iterator_->status().ok()) return {};
+    return status_from_rocks(iterator_->status(), std::string("scan of ") + family_name(family_));
+  }
+
+ private:
+  const Family family_;
+  const bool descending_;
+  const std::string lower_;
+  const std::string upper_;
+  const rocksdb::Slice lower_slice_;  // the iterator keeps pointers to these two
+  const rocksdb::Slice upper_slice_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+// After close, or in place of a walk that could not start.
+class FailedCursor final : public Cursor {
+ public:
+  explicit FailedCursor(Status status) : status_(std::move(status)) {}
+  bool valid() const override { return false; }
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  void next() override {}
+  void seek(std::string_view /*target*/) override {}
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
+};
+
+class RocksStore final : public Store {
+ public:
+  explicit RocksStore(StoreOptions options) { core_.options = std::move(options); }
+  ~RocksStore() override { close().ignore("a destructor has nobody to tell"); }
+
+  Status open();
+
+  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+    if (!core_.db) return Status(Code::closed);
+    std::string value;
+    const rocksdb::Status status =
+        core_.db->Get(rocksdb::ReadOptions(), core_.handle(family), slice(key), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    if (!status.ok())
+      return status_from_rocks(status, std::string("read of ") + family_name(family));
+    return std::optional<std::string>(std::move(value));
+  }
+
+  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
+                               bool descending) const override {
+    if (!core_.db) return std::make_unique<FailedCursor>(Status(Code::closed));
+    return std::make_unique<RocksCursor>(core_, family, lower, upper, descending);
+  }
+
+  Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
+    WQ_TRY(writable());
+    return make_rocks_checkpoint(core_, expected_rows);
+  }
+
+  Status reclaim(Family family, std::string_view begin, std::string_view end) override;
+  Status failure() const override { return core_.latch->get(); }
+  StoreStats stats() const override;
+  Status close() override;
+
+ private:
+  Status writable() const {
+    if (!core_.db) return Code::closed;
+    if (core_.options.read_only) return Code::read_only;
+    return core_.latch->get();
+  }
+  Status check_families(const rocksdb::DBOptions& db_options, bool& exists) const;
+  Status create_database(const rocksdb::DBOptions& db_options);
+  Status open_database(const rocksdb::DBOptions& db_options);
+  std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors() const;
+  Status keep_database(const rocksdb::Status& opened);
+
+  RocksCore core_;
+  rocksdb::ColumnFamilyHandle* default_handle_ = nullptr;  // RocksDB insists on it; always empty
+};
+
+// A family that this library does not know was made by a newer one.
+Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& exists) const {
+  std::error_code error;
+  exists =
+      std::filesystem::exists(std::filesystem::path(core_.options.directory) / "CURRENT", error);
+  if (error) return status_from_errno(error.value(), core_.options.directory, "stat");
+  if (!exists) {
+    if (db_options.create_if_missing) return {};
+    return Status(Code::not_found, "db: no database in " + core_.options.directory);
+  }
+  std::vector<std::string> names;
+  WQ_TRY(status_from_rocks(
+      rocksdb::DB::ListColumnFamilies(db_options, core_.options.directory, &names), "open"));
+  for (const std::string& name : names) {
+    bool known = name == rocksdb::kDefaultColumnFamilyName;
+    for (size_t i = 0; i < family_count; ++i) {
+      known = known || name == family_name(static_cast<Family>(i));
+    }
+    if (!known) {
+      return Status(Code::version, "db: unknown family '" + name +
+                                       "'; the store was written by a newer version of wq");
+    }
+  }
+  return {};
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> RocksStore::family_descriptors() const {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < family_count; ++i) {
+    const auto family = static_cast<Family>(i);
+    families.emplace_back(family_name(family), rocks_family_options(family, core_.cache));
+  }
+  return families;
+}
+
+// The pointer that Open() fills is only to be trusted if it succeeded.
+Status RocksStore::keep_database(const rocksdb::Status& opened) {
+  if (opened.ok()) return {};
+  core_.db = nullptr;
+  const bool lock = opened.IsIOError() && opened.ToString().find("LOCK") != std::string::npos;
+  if (lock) return Status(Code::locked, "db: open: " + opened.ToString());
+  return status_from_rocks(opened, "open");
+}
+
+// All families in one call: made one by one on the way of Open, each would rewrite the options
+// file.
+Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const rocksdb::ColumnFamilyDescriptor default_family(
+      rocksdb::kDefaultColumnFamilyName, rocks_family_options(Family::meta, core_.cache));
+  WQ_TRY(keep_database(rocksdb::DB::Open(db_options, core_.options.directory, {default_family},
+                                         &handles, &core_.db)));
+  default_handle_ = handles.front();
+  handles.clear();
+  const Status status =
+      status_from_rocks(core_.db->CreateColumnFamilies(family_descriptors(), &handles), "create");
+  std::copy(handles.begin(), handles.end(), core_.handles);
+  return status;
+}
+
+// Families that a crash left out of the creation are made here.
+Status RocksStore::open_database(const rocksdb::DBOptions& db_options) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = family_descriptors();
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                        rocks_family_options(Family::meta, core_.cache));
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const std::string& directory = core_.options.directory;
+  WQ_TRY(keep_database(
+      core_.options.read_only
+          ? rocksdb::DB::OpenForReadOnly(db_options, directory, families, &handles, &core_.db)
+          : rocksdb::DB::Open(db_options, directory, families, &handles, &core_.db)));
+  std::copy_n(handles.begin(), family_count, core_.handles);
+  default_handle_ = handles.back();
+  return {};
+}
+
+Status RocksStore::open() {
+  core_.cache = make_rocks_cache(core_.options.cache_bytes);
+  const rocksdb::DBOptions db_options = rocks_db_options(core_.options, core_.latch);
+  bool exists = false;
+  WQ_TRY(check_families(db_options, exists));
+  if (!core_.options.read_only) WQ_TRY(remove_temp_files(core_.options.temp_directory));
+  WQ_TRY(exists ? open_database(db_options) : create_database(db_options));
+  core_.wal_in_use = exists;  // whatever the last process left there
+  return core_.latch->get();
+}
+
+// The tombstone first and durably, then the files: a crash in between leaves rows that are erased.
+Status RocksStore::reclaim(Family family, std::string_view begin, std::string_view end) {
+  WQ_TRY(writable());
+  const std::string from(begin);
+  const std::string to = end.empty() ? end_of_family() : std::string(end);
+  WQ_CHECK(from < to);
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  WQ_TRY(status_from_rocks(core_.db->DeleteRange(options, core_.handle(family), from, to),
+                           std::string("reclaim of ") + family_name(family)));
+  core_.wal_in_use = true;
+  return drop_covered_files(core_, family, {{from, to}});
+}
+
+StoreStats RocksStore::stats() const {
+  StoreStats stats;
+  stats.checkpoints_ingested = core_.checkpoints_ingested.load(std::memory_order_relaxed);
+  stats.checkpoints_written = core_.checkpoints_written.load(std::memory_order_relaxed);
+  if (!core_.db) return stats;
+  for (rocksdb::ColumnFamilyHandle* handle : core_.handles) {
+    rocksdb::ColumnFamilyMetaData meta;
+    core_.db->GetColumnFamilyMetaData(handle, &meta);
+    stats.files += meta.file_count + meta.blob_file_count;
+    stats.file_bytes += meta.size + meta.blob_file_size;
+    for (const std::string* property : {&rocksdb::DB::Properties::kEstimateTableReadersMem,
+                                        &rocksdb::DB::Properties::kSizeAllMemTables}) {
+      uint64_t bytes = 0;
+      core_.db->GetIntProperty(handle, *property, &bytes);
+      stats.memory_bytes += bytes;
+    }
+  }
+  stats.memory_bytes += core_.cache->GetUsage();
+  return stats;
+}
+
+Status RocksStore::close() {
+  if (!core_.db) return {};
+  for (rocksdb::ColumnFamilyHandle*& handle : core_.handles) {
+    if (!handle) continue;  // creation stopped half way
+    core_.db->DestroyColumnFamilyHandle(std::exchange(handle, nullptr)).PermitUncheckedError();
+  }
+  core_.db->DestroyColumnFamilyHandle(std::exchange(default_handle_, nullptr))
+      .PermitUncheckedError();
+  const Status status = status_from_rocks(core_.db->Close(), "close");
+  delete std::exchange(core_.db, nullptr);
+  return status;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options) {
+  auto store = std::make_unique<RocksStore>(options);
+  WQ_TRY(store->open());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace wq

@@ -1,0 +1,95 @@
+// What the parts of the RocksDB store share. RocksDB's types are only named here; its headers are
+// included by the three store_rocks files alone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/store.h"
+
+namespace rocksdb {
+class Cache;
+class ColumnFamilyHandle;
+class DB;
+class EventListener;
+class Logger;
+class Status;
+struct ColumnFamilyOptions;
+struct DBOptions;
+}  // namespace rocksdb
+
+namespace wq {
+
+// Rows up to this number go by a synced WriteBatch, more by ingestion; measured in
+// docs/design/0002-checkpoint-cutover.md. Bytes: a batch stands in memory twice, as batch and in
+// the memtables, so one that grows past this is turned into files.
+constexpr uint64_t batch_rows_max = 16'384;
+constexpr uint64_t batch_bytes_max = 8ull << 20;
+
+// The first failure that makes the store unusable, kept for ever.
+class FailureLatch {
+ public:
+  void set(Status failure);
+  Status get() const;
+
+ private:
+  std::atomic<bool> failed_{false};  // mirrors first_ for the quick check; set under the mutex
+  mutable Mutex mutex_;              // leaf
+  Status first_ WQ_GUARDED_BY(mutex_);
+};
+
+struct KeyRange {
+  std::string begin;
+  std::string end;
+};
+
+// What range erases have left for compaction to clean up in one family.
+struct ErasedSpan {
+  uint64_t ranges = 0;
+  std::string begin;
+  std::string end;
+};
+
+// The open database. The handles and the DB belong to RocksStore; checkpoints borrow them.
+// Everything that is not atomic or const is touched by the one checkpoint or reclaim at a time
+// only.
+struct RocksCore {
+  StoreOptions options;
+  rocksdb::DB* db = nullptr;
+  rocksdb::ColumnFamilyHandle* handles[family_count] = {};
+  std::shared_ptr<rocksdb::Cache> cache;
+  std::shared_ptr<FailureLatch> latch = std::make_shared<FailureLatch>();
+  std::atomic<uint64_t> checkpoints_ingested{0};
+  std::atomic<uint64_t> checkpoints_written{0};
+  uint64_t next_file_number = 1;  // of files under construction
+  bool wal_in_use = false;        // a batch was written since the last flush
+  ErasedSpan erased[family_count];
+
+  rocksdb::ColumnFamilyHandle* handle(Family family) const {
+    return handles[static_cast<size_t>(family)];
+  }
+};
+
+// ---- store_rocks_options.cc
+
+Status status_from_rocks(const rocksdb::Status& status, const std::string& what);
+rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
+                                    const std::shared_ptr<FailureLatch>& latch);
+rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
+                                                  const std::shared_ptr<rocksdb::Cache>& cache);
+std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes);
+// Where one file of a family ends and the next begins.
+uint64_t rocks_file_bytes(Family family);
+
+// ---- store_rocks_checkpoint.cc
+
+std::unique_ptr<Checkpoint> make_rocks_checkpoint(RocksCore& core, uint64_t expected_rows);
+// Gives back the space of ranges that range tombstones already cover durably: whole files inside
+// them at once, the rest by compaction now and then.
+Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyRange>& ranges);
+Status remove_temp_files(const std::string& directory);
+
+}  // namespace wq
