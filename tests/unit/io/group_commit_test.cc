@@ -1,0 +1,265 @@
+// Group commit with real threads on the simulated disk: who flushes, who waits, who fails.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "log_test_util.h"
+
+namespace wq {
+namespace {
+
+// The engine's lock: append is one caller at a time.
+struct Producer {
+  Mutex mutex;
+  SegmentLog& log;
+
+  Lsn append() {
+    MutexLock lock(mutex);
+    const auto lsn = log.append(as_bytes(record_body(log.last_lsn() + 1)));
+    return lsn.ok() ? lsn.value() : 0;
+  }
+};
+
+LogOptions large_options() {
+  LogOptions options = small_options();
+  options.segment_bytes = 256 << 10;
+  return options;
+}
+
+TEST(GroupCommit, ManyThreadsShareFlushesAndLoseNothing) {
+  SimDisk disk = make_store_disk();
+  constexpr int threads = 8;
+  constexpr int records = 200;
+  {
+    OpenLog log = open_log(disk, large_options());
+    Producer producer{{}, *log.log};
+    std::atomic<int> failures{0};
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        for (int i = 0; i < records; ++i) {
+          const Lsn lsn = producer.append();
+          const auto level = (t + i) % 3 == 0 ? Durability::process : Durability::power;
+          if (lsn == 0 || !log->wait(lsn, level).ok()) ++failures;
+          if (level == Durability::power && log->durable_lsn() < lsn) ++failures;
+          if (log->process_lsn() < lsn) ++failures;
+        }
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    EXPECT_EQ(failures, 0);
+    EXPECT_EQ(log->last_lsn(), Lsn{threads * records});
+    ASSERT_TRUE(log->wait(threads * records, Durability::power).ok());
+  }
+  SimDisk cut = disk.image({});
+  OpenLog again = open_log(cut, large_options());
+  ASSERT_TRUE(again.ok()) << again.status.message();
+  EXPECT_EQ(check_records(*again.log, 1), Lsn{threads * records});
+}
+
+TEST(GroupCommit, AppendDoesNotWaitForTheDevice) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  append_record(*log.log);
+  std::thread flusher([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
+  gate.wait_until_held();
+  // The flusher is in the device. Everything that needs no device goes on.
+  for (int i = 0; i < 100; ++i) append_record(*log.log);
+  EXPECT_EQ(log->durable_lsn(), 1u);
+  EXPECT_TRUE(log->wait(102, Durability::memory).ok());
+  EXPECT_EQ(log->wait(102, Durability::power, 0).code(), Code::timeout);
+  EXPECT_EQ(log->wait(102, Durability::power, 5).code(), Code::timeout);
+  EXPECT_EQ(log->stats().flushes, 1u);
+  gate.open();
+  flusher.join();
+  EXPECT_EQ(log->durable_lsn(), 2u);
+  EXPECT_TRUE(log->wait(102, Durability::power).ok());
+}
+
+TEST(GroupCommit, WaitersOfOneGroupAreServedByOneFlush) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  append_record(*log.log);
+  std::thread first([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
+  gate.wait_until_held();
+  constexpr int waiters = 6;
+  for (int i = 0; i < waiters; ++i) append_record(*log.log);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < waiters; ++i) {
+    threads.emplace_back([&, i] { EXPECT_TRUE(log->wait(3 + i, Durability::power).ok()); });
+  }
+  gate.open();
+  first.join();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(log->stats().flushes, 3u) << "record 1, record 2, and all others together";
+}
+
+TEST(GroupCommit, OneFailureFailsTheGroupAndEverythingBehindIt) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  std::atomic<int> heard{0};
+  log->set_listener([&] { ++heard; });
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  const size_t fault = disk.inject({.ops = sim_write_dsync, .path = ".seg", .error = EIO});
+  append_record(*log.log);
+  std::atomic<int> poisoned{0};
+  const auto wait_for = [&](Lsn lsn, Durability level) {
+    const Status status = log->wait(lsn, level);
+    if (status.code() == Code::poisoned && status.os_errno() == EIO) ++poisoned;
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { wait_for(2, Durability::power); });
+  gate.wait_until_held();
+  for (int i = 0; i < 4; ++i) append_record(*log.log);
+  threads.emplace_back([&] { wait_for(2, Durability::process); });  // in the failing group
+  for (Lsn lsn = 3; lsn <= 6; ++lsn) {
+    threads.emplace_back([&, lsn] { wait_for(lsn, Durability::power); });  // behind it
+  }
+  gate.open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(poisoned, 6);
+  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(disk.fault_hits(fault), 1u);
+  EXPECT_EQ(log->durable_lsn(), 1u);
+  EXPECT_EQ(log->failure().code(), Code::poisoned);
+  EXPECT_EQ(log->append({}).status().code(), Code::poisoned);
+  EXPECT_EQ(log->run_flusher(0).code(), Code::poisoned);
+  EXPECT_EQ(log->wait(3, Durability::memory).code(), Code::poisoned);
+  EXPECT_TRUE(log->wait(1, Durability::power).ok()) << "what was durable stays so";
+  EXPECT_EQ(log->close().code(), Code::poisoned);
+}
+
+TEST(GroupCommit, BackgroundFlusherServesRequestsWithoutWaiters) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  Mutex mutex;
+  CondVar progress;
+  log->set_listener([&] {
+    MutexLock lock(mutex);
+    progress.notify_all();
+  });
+  std::atomic<bool> stop{false};
+  std::thread flusher([&] {
+    while (!stop) EXPECT_TRUE(log->run_flusher(1000).ok());
+  });
+  for (int i = 0; i < 200; ++i) {
+    const Lsn lsn = append_record(*log.log);
+    log->request(lsn, i % 2 == 0 ? Durability::power : Durability::process);
+    if (i % 10 != 0) continue;
+    MutexLock lock(mutex);
+    while (log->process_lsn() < lsn) progress.wait(mutex);
+  }
+  log->request(200, Durability::power);
+  {
+    MutexLock lock(mutex);
+    while (log->durable_lsn() < 200) progress.wait(mutex);
+  }
+  stop = true;
+  log->request(append_record(*log.log), Durability::power);  // wakes it if it sleeps
+  flusher.join();
+}
+
+TEST(GroupCommit, MemoryWindowIsKeptByASleepingFlusher) {
+  SimDisk disk = make_store_disk();
+  LogOptions options = large_options();
+  options.memory_window_ms = 5;
+  OpenLog log = open_log(disk, options);
+  Mutex mutex;
+  CondVar progress;
+  log->set_listener([&] {
+    MutexLock lock(mutex);
+    progress.notify_all();
+  });
+  std::atomic<bool> stop{false};
+  std::thread flusher([&] {
+    while (!stop) EXPECT_TRUE(log->run_flusher(10'000).ok());
+  });
+  // Nobody asks for anything: the window alone brings each record to the device.
+  for (int i = 0; i < 20; ++i) {
+    const Lsn lsn = append_record(*log.log);
+    MutexLock lock(mutex);
+    while (log->durable_lsn() < lsn) progress.wait(mutex);
+  }
+  stop = true;
+  append_record(*log.log);
+  flusher.join();
+}
+
+TEST(GroupCommit, WaitForRoomWaitsForTheGroupInFlight) {
+  SimDisk disk = make_store_disk();
+  LogOptions options = large_options();
+  options.unflushed_bytes_max = 10'000;
+  OpenLog log = open_log(disk, options);
+  append_records(*log.log, 1);
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  for (int i = 0; i < 12; ++i) append_record(*log.log, 1000);
+  std::thread flusher([&] { EXPECT_TRUE(log->wait(13, Durability::power).ok()); });
+  gate.wait_until_held();
+  std::atomic<bool> has_room{false};
+  std::thread producer([&] {
+    EXPECT_TRUE(log->wait_for_room().ok());
+    has_room = true;
+  });
+  EXPECT_FALSE(has_room);
+  gate.open();
+  producer.join();
+  flusher.join();
+  EXPECT_TRUE(has_room);
+}
+
+TEST(GroupCommit, TimedOutWaitersDoNotTakeTheTurnWithThem) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  Producer producer{{}, *log.log};
+  std::atomic<int> bad{0};
+  std::vector<std::thread> workers;
+  for (int t = 0; t < 6; ++t) {
+    workers.emplace_back([&, t] {
+      for (int i = 0; i < 150; ++i) {
+        const Lsn lsn = producer.append();
+        const int64_t timeout_ms = (t + i) % 2 == 0 ? 1 : -1;
+        const Status status = log->wait(lsn, Durability::power, timeout_ms);
+        if (!status.ok() && (timeout_ms < 0 || status.code() != Code::timeout)) ++bad;
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(bad, 0);
+}
+
+TEST(GroupCommit, TrimAndSparesBesideRunningFlushes) {
+  SimDisk disk = make_store_disk();
+  LogOptions options = small_options();
+  options.spare_segments = 2;
+  OpenLog log = open_log(disk, options);
+  std::atomic<bool> stop{false};
+  std::atomic<int> bad{0};
+  std::thread maintenance([&] {
+    while (!stop) {
+      if (!log->prepare_spares().ok()) ++bad;
+      const Lsn durable = log->durable_lsn();
+      if (durable > 20 && !log->trim(durable - 20).ok()) ++bad;
+      (void)log->stats();
+    }
+  });
+  for (int i = 0; i < 400; ++i) append_records(*log.log, 2);
+  stop = true;
+  maintenance.join();
+  EXPECT_EQ(bad, 0);
+  ASSERT_TRUE(log->trim(781).ok());
+  options.expected_applied_lsn = 780;
+  SimDisk cut = disk.image({});
+  OpenLog again = open_log(cut, options);
+  ASSERT_TRUE(again.ok()) << again.status.message();
+  EXPECT_EQ(check_records(*again.log, 781), 800u);
+}
+
+}  // namespace
+}  // namespace wq
