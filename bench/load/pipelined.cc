@@ -6,7 +6,8 @@ namespace wq::bench {
 
 namespace {
 constexpr size_t events_max = 256;
-constexpr int64_t stuck_ms = 20'000;  // no event for so long while some are due: fail
+constexpr uint64_t lease_mark = uint64_t{1} << 63;  // in user_data
+constexpr int64_t stuck_ms = 20'000;                // no event for so long while some are due: fail
 }  // namespace
 
 Pipeline::Pipeline(const WqStore& store, Durability durability, size_t batch,
@@ -22,19 +23,31 @@ Pipeline::Pipeline(const WqStore& store, Durability durability, size_t batch,
   check_wq(wq_cq_open(store.store(), &cq_, &error), error, "cq_open");
 }
 
-wq_call Pipeline::next_call(Durability durability) {
+wq_call Pipeline::next_call(const Line& line, Durability durability) {
   wq_call call = WQ_CALL_INIT;
   call.durability = wq_level(durability);
   call.cq = cq_;
-  call.user_data = first_pending_ + pending_.size();
+  call.user_data = line.first + line.pending.size();
+  if (&line == &leases_) call.user_data |= lease_mark;
   return call;
+}
+
+Pipeline::Pending Pipeline::arrived(uint64_t user_data) {
+  Line& line = (user_data & lease_mark) != 0 ? leases_ : changes_;
+  if (line.pending.empty() || (user_data & ~lease_mark) != line.first) {
+    fail("events of one level came out of order");
+  }
+  Pending pending = std::move(line.pending.front());
+  line.pending.pop_front();
+  line.first++;
+  return pending;
 }
 
 bool Pipeline::enqueue(Ledger& ledger, size_t jobs) {
   if (jobs_in_flight_ + jobs > jobs_in_flight_max_) return false;
-  wq_call call = next_call(durability_);
+  wq_call call = next_call(changes_, durability_);
   calls_.enqueue(payloads_.make(ledger.issue(jobs), jobs), &call);
-  pending_.push_back({Step::enqueue, jobs, {}});
+  changes_.pending.push_back({Step::enqueue, jobs, {}});
   jobs_in_flight_ += jobs;
   jobs_ready_ += jobs;
   return true;
@@ -42,11 +55,11 @@ bool Pipeline::enqueue(Ledger& ledger, size_t jobs) {
 
 bool Pipeline::lease() {
   if (jobs_ready_ == 0) return false;
-  wq_call call = next_call(std::min(durability_, Durability::process));
+  wq_call call = next_call(leases_, std::min(durability_, Durability::process));
   WqBatch batch;
   if (!calls_.lease(batch_, 0, &call, &batch)) fail("an enqueued job can not be leased");
   const size_t jobs = batch.count();
-  pending_.push_back({Step::lease, jobs, std::move(batch)});
+  leases_.pending.push_back({Step::lease, jobs, std::move(batch)});
   jobs_ready_ -= jobs;
   return true;
 }
@@ -57,9 +70,9 @@ void Pipeline::ack(const WqBatch& batch) {
     const wq_job job = batch.job(i);
     tokens_.push_back({job.id, job.generation});
   }
-  wq_call call = next_call(durability_);
+  wq_call call = next_call(changes_, durability_);
   calls_.ack(tokens_, &call);
-  pending_.push_back({Step::ack, tokens_.size(), {}});
+  changes_.pending.push_back({Step::ack, tokens_.size(), {}});
 }
 
 void Pipeline::deliver(Ledger& ledger, const WqBatch& batch) {
@@ -94,11 +107,7 @@ void Pipeline::poll(Ledger& ledger, int64_t timeout_ms) {
   check_wq(code, error, "cq_poll");
   for (size_t i = 0; i < count; i++) {
     if (events_[i].code != WQ_OK) fail(std::string("event: ") + wq_error_name(events_[i].code));
-    if (events_[i].user_data != first_pending_) fail("events came out of order");
-    Pending pending = std::move(pending_.front());
-    pending_.pop_front();
-    first_pending_++;
-    finish(ledger, std::move(pending));
+    finish(ledger, arrived(events_[i].user_data));
   }
 }
 
@@ -113,7 +122,7 @@ uint64_t Pipeline::run_lives(Ledger& ledger, double seconds) {
   }
   while (lease()) {
   }
-  while (!pending_.empty()) poll(ledger, stuck_ms);
+  while (under_way()) poll(ledger, stuck_ms);
   return jobs_done_;
 }
 
@@ -128,7 +137,7 @@ void Pipeline::fill(Ledger& ledger, uint64_t jobs) {
       poll(ledger, stuck_ms);
     }
   }
-  while (!pending_.empty()) poll(ledger, stuck_ms);
+  while (under_way()) poll(ledger, stuck_ms);
 }
 
 uint64_t Pipeline::drain(Ledger& ledger, uint64_t jobs_max, LatencySampler* lease_times) {
@@ -149,7 +158,7 @@ uint64_t Pipeline::drain(Ledger& ledger, uint64_t jobs_max, LatencySampler* leas
     while (jobs_in_flight_ > jobs_in_flight_max_) poll(ledger, stuck_ms);
     poll(ledger, 0);
   }
-  while (!pending_.empty()) poll(ledger, stuck_ms);
+  while (under_way()) poll(ledger, stuck_ms);
   return jobs_done_;
 }
 

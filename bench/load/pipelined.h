@@ -40,7 +40,15 @@ class Pipeline {
     WqBatch batch;  // of a lease
   };
 
-  wq_call next_call(Durability durability);
+  // Calls of one level whose events are due; they come in the order of the calls.
+  struct Line {
+    std::deque<Pending> pending;
+    uint64_t first = 0;  // sequence number of pending.front()
+  };
+
+  wq_call next_call(const Line& line, Durability durability);
+  Pending arrived(uint64_t user_data);
+  bool under_way() const { return !changes_.pending.empty() || !leases_.pending.empty(); }
   bool enqueue(Ledger& ledger, size_t jobs);
   bool lease();
   void ack(const WqBatch& batch);
@@ -56,8 +64,8 @@ class Pipeline {
   wq_cq* cq_ = nullptr;
   std::vector<wq_event> events_;
   std::vector<wq_token> tokens_;
-  std::deque<Pending> pending_;  // in LSN order, as the events come
-  uint64_t first_pending_ = 0;   // user_data of pending_.front()
+  Line changes_;  // enqueues and acks
+  Line leases_;   // at a lower level: their events may overtake
   size_t jobs_in_flight_ = 0;
   size_t jobs_ready_ = 0;  // enqueued and not leased yet
   uint64_t jobs_done_ = 0;
