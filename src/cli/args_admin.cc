@@ -1,0 +1,267 @@
+// The commands that look and set: stat, ls, show, dead, queue, verify, log, bench, version.
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+
+#include "cli/args.h"
+#include "cli/commands.h"
+
+namespace wq::cli {
+namespace {
+
+void add_stat(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("stat", "Counts and totals of the queues");
+  const auto options = std::make_shared<StatOptions>();
+  command.footer(
+      R"(The store belongs to one process at a time: --watch opens it for each look
+and closes it again, and says who holds it when it can not.
+
+  wq stat
+  wq stat -q mail --json
+  wq stat --watch 2s)");
+  command.add_option("-q,--queue", options->queue, "Only this queue")->type_name("NAME");
+  command.add_option("--watch", options->watch, "Look again and again, with this pause")
+      ->type_name("DURATION");
+  command.add_option("--count", options->count, "With --watch: so many looks; default: no end");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_stat(context, *options); };
+  });
+}
+
+void add_ls(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("ls", "Names of the queues");
+  const auto options = std::make_shared<LsOptions>();
+  command.footer("  wq ls\n  wq ls -l");
+  command.add_flag("-l,--long", options->all, "With status and configuration");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_ls(context, *options); };
+  });
+}
+
+void add_show(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("show", "One job, in whatever state");
+  const auto options = std::make_shared<ShowOptions>();
+  command.footer("  wq show 12\n  wq show 12 --payload - | xxd");
+  command.add_option("job", options->job, "Id or token of the job")->required();
+  command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")
+      ->type_name("NAME");
+  command
+      .add_option("--payload", options->payload_file,
+                  "Write exactly the payload to FILE; - is standard output")
+      ->type_name("FILE");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_show(context, *options); };
+  });
+}
+
+void add_dead_filters(CLI::App& command, DeadOptions& options) {
+  command.add_option("--reason", options.reason, "failed, lease_expired")
+      ->check(CLI::IsMember({"failed", "lease_expired"}));
+  command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
+  command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
+}
+
+using DeadCommand = int (*)(Context&, const DeadOptions&);
+
+CLI::App& add_dead_command(CLI::App& dead, Command& chosen, const char* name,
+                           const char* description, const std::shared_ptr<DeadOptions>& options,
+                           DeadCommand run) {
+  CLI::App& command = *dead.add_subcommand(name, description);
+  command.add_option("-q,--queue", options->queue, "Queue; default: all, or found by the entry")
+      ->type_name("NAME");
+  command.callback([options, &chosen, run] {
+    chosen = [options, run](Context& context) { return run(context, *options); };
+  });
+  return command;
+}
+
+void add_dead(CLI::App& app, Command& chosen) {
+  CLI::App& dead = *app.add_subcommand("dead", "Dead letters: jobs that failed for good");
+  dead.require_subcommand(1);
+  dead.fallthrough();
+  dead.footer(
+      R"(An entry is ID:GENERATION, as dead ls prints it; it stands for this death of the
+job, so that a second replay of it answers "stale". A bare ID stands for the entry that is there now.
+
+  wq dead ls --since 1d
+  wq dead show 12:34
+  wq dead replay 12:34
+  wq dead replay -q mail --all --reason lease_expired --dry-run
+  wq dead purge -q mail --yes)");
+
+  auto options = std::make_shared<DeadOptions>();
+  CLI::App& ls =
+      add_dead_command(dead, chosen, "ls", "List them, newest first", options, run_dead_ls);
+  add_dead_filters(ls, *options);
+  ls.add_flag("--oldest", options->oldest_first, "Oldest first");
+  ls.add_option("-n,--limit", options->limit, "At most this many; default 100");
+  ls.add_flag("--all", options->all, "All of them");
+  ls.add_option("--cursor", options->cursor, "Go on where a listing of the queue stopped");
+
+  options = std::make_shared<DeadOptions>();
+  CLI::App& show =
+      add_dead_command(dead, chosen, "show", "One of them in full", options, run_dead_show);
+  add_texts(show, "entry", options->entries, "Entries")->required();
+  show.add_option("--payload", options->payload_file,
+                  "Write exactly the payload to FILE; - is standard output")
+      ->type_name("FILE");
+
+  options = std::make_shared<DeadOptions>();
+  CLI::App& replay =
+      add_dead_command(dead, chosen, "replay", "Make them ready again, attempts from zero", options,
+                       run_dead_replay);
+  add_texts(replay, "entry", options->entries, "Entries");
+  add_dead_filters(replay, *options);
+  replay.add_flag("--all", options->all, "All that the other options leave");
+  replay.add_option("-n,--limit", options->limit, "At most this many");
+  replay.add_flag("--oldest", options->oldest_first, "Oldest first");
+  replay.add_flag("--dry-run", options->dry_run, "Only print what it would replay");
+
+  options = std::make_shared<DeadOptions>();
+  CLI::App& rm = add_dead_command(dead, chosen, "rm", "Remove them for ever", options, run_dead_rm);
+  add_texts(rm, "entry", options->entries, "Entries")->required();
+
+  options = std::make_shared<DeadOptions>();
+  CLI::App& purge = add_dead_command(dead, chosen, "purge", "Remove all of a queue for ever",
+                                     options, run_dead_purge);
+  purge.get_option("--queue")->required();
+  purge.add_flag("--yes", options->yes, "Really");
+}
+
+void add_queue_set(CLI::App& queue, Command& chosen) {
+  CLI::App& command = *queue.add_subcommand("set", "Change the configuration; make the queue");
+  const auto options = std::make_shared<QueueSetOptions>();
+  QueueSetOptions& o = *options;
+  command.footer(
+      "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m");
+  command.add_option("queue", o.queue, "Name")->required();
+  command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
+      ->check(CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}));
+  command.add_option("--max-retries", o.max_retries, "Attempts after the first")
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
+  command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
+  command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
+      ->check(CLI::IsMember({"power", "process", "memory"}))
+      ->type_name("LEVEL");
+  command.add_option("--if-version", o.version, "Only if the configuration still has this version")
+      ->check(CLI::NonNegativeNumber);
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_queue_set(context, *options); };
+  });
+}
+
+CLI::App& add_queue_command(CLI::App& queue, Command& chosen, const char* name,
+                            const char* description, QueueAction action,
+                            const std::shared_ptr<QueueOptions>& options) {
+  CLI::App& command = *queue.add_subcommand(name, description);
+  command.add_option("queue", options->queue, "Name")->required();
+  command.callback([options, &chosen, action] {
+    chosen = [options, action](Context& context) { return run_queue(context, action, *options); };
+  });
+  return command;
+}
+
+void add_queue(CLI::App& app, Command& chosen) {
+  CLI::App& queue = *app.add_subcommand("queue", "Configuration and status of a queue");
+  queue.require_subcommand(1);
+  queue.fallthrough();
+  queue.footer(R"(  wq queue set mail --max-retries 5 --backoff exponential:1s..10m
+  wq queue pause mail                    no job is handed out; pushes go on
+  wq queue disable mail                  pushes are refused too (exit code 8)
+  wq queue clear mail --state delayed --yes
+  wq queue rm mail --yes)");
+  add_queue_set(queue, chosen);
+  struct Entry {
+    const char* name;
+    const char* description;
+    QueueAction action;
+  };
+  constexpr Entry entries[] = {
+      {"show", "Show status and configuration", QueueAction::show},
+      {"pause", "Hand out no jobs; take pushes", QueueAction::pause},
+      {"resume", "End a pause", QueueAction::resume},
+      {"disable", "Hand out no jobs and refuse pushes", QueueAction::disable},
+      {"enable", "Make a disabled queue active", QueueAction::enable},
+  };
+  for (const Entry& entry : entries) {
+    add_queue_command(queue, chosen, entry.name, entry.description, entry.action,
+                      std::make_shared<QueueOptions>());
+  }
+  auto options = std::make_shared<QueueOptions>();
+  CLI::App& clear = add_queue_command(queue, chosen, "clear", "Remove jobs for ever",
+                                      QueueAction::clear, options);
+  add_texts(clear, "--state", options->states,
+            "ready, delayed, leased, running, dead; repeat for more. Default: ready and delayed")
+      ->type_name("STATE");
+  clear.add_flag("--yes", options->yes, "Really");
+  options = std::make_shared<QueueOptions>();
+  add_queue_command(queue, chosen, "rm", "Delete the queue and all its jobs", QueueAction::remove,
+                    options)
+      .add_flag("--yes", options->yes, "Really");
+}
+
+void add_log(CLI::App& app, Command& chosen) {
+  CLI::App& log = *app.add_subcommand("log", "The log of changes");
+  log.require_subcommand(1);
+  log.fallthrough();
+  CLI::App& dump = *log.add_subcommand("dump", "Print its records, oldest first");
+  const auto options = std::make_shared<LogDumpOptions>();
+  dump.footer(
+      "Reads only and takes no lock: works beside a process that has the store open.\n"
+      "Prints LSN <tab> type <tab> segment+offset <tab> record as JSON.\n\n"
+      "  wq log dump --from 1000 --limit 20");
+  dump.add_option("--from", options->from_lsn, "First LSN to print");
+  dump.add_option("-n,--limit", options->limit, "At most this many");
+  dump.add_option("--type", options->type, "Only records of this type");
+  dump.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_log_dump(context, *options); };
+  });
+}
+
+void add_bench(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("bench", "What this disk gives, measured through wq.h");
+  const auto options = std::make_shared<BenchOptions>();
+  BenchOptions& o = *options;
+  command.footer(
+      R"(Works in a store of its own below --dir and removes it. Takes about five times
+--time. A queue on tmpfs is no durable queue: name a directory on the disk you mean.
+
+  wq bench --dir /var/tmp
+  wq bench --batch 1000 --durability process)");
+  command.add_option("--dir", o.directory, "Directory on the disk to measure")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_option("--time", o.seconds, "How long each step runs")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  command.add_option("--batch", o.batch, "Jobs per call")->capture_default_str();
+  command.add_option("--payload-size", o.payload_size, "Bytes of a payload")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command.add_option("--durability", o.durability, "power, process, memory")
+      ->check(CLI::IsMember({"power", "process", "memory"}))
+      ->capture_default_str();
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_bench(context, *options); };
+  });
+}
+
+}  // namespace
+
+void add_admin_commands(CLI::App& app, Command& chosen) {
+  add_stat(app, chosen);
+  add_ls(app, chosen);
+  add_show(app, chosen);
+  add_dead(app, chosen);
+  add_queue(app, chosen);
+  app.add_subcommand("verify", "Check the whole store; changes nothing")
+      ->footer("Exit code 7: a problem was found.\n\n  wq verify")
+      ->callback([&chosen] { chosen = [](Context& context) { return run_verify(context); }; });
+  add_log(app, chosen);
+  add_bench(app, chosen);
+  app.add_subcommand("version", "Versions of program and library, and how they were built")
+      ->callback([&chosen] { chosen = [](Context& context) { return run_version(context); }; });
+}
+
+}  // namespace wq::cli

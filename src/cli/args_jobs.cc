@@ -1,0 +1,241 @@
+// The commands that move jobs: push, work, pull, ack, nack, release, extend, cancel.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/args.h"
+#include "cli/commands.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr const char* durability_help =
+    "When it is done: power (on the device), process (survives kill -9), memory. Default: the "
+    "queue's";
+
+void add_durability(CLI::App& command, std::string& durability) {
+  command.add_option("--durability", durability, durability_help)
+      ->check(CLI::IsMember({"power", "process", "memory"}))
+      ->type_name("LEVEL");
+}
+
+void add_push(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
+  const auto options = std::make_shared<PushOptions>();
+  PushOptions& o = *options;
+  command.footer(
+      R"(Each argument is a job. Without arguments each line of standard input or of
+--file is one, byte for byte: empty lines are jobs, a last line without newline is one, carriage
+returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
+
+  wq push hello "how are you"            two jobs; prints their ids
+  wq push -q mail --file list.txt        a job per line
+  find . -print0 | wq push --format null names with newlines are no problem
+  wq push --format whole < image.png     one job with all of it
+  wq push --delay 10m --priority 5 "later, but before others"
+  wq push --format jsonl < jobs.jsonl    options per job:
+    {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
+    {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
+    {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
+
+A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
+pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
+  add_texts(command, "payload", o.payloads, "Payloads, one job each");
+  command.add_option("-q,--queue", o.queue, "Queue; made if it is not there")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("-f,--file", o.file, "Read jobs from FILE; - is standard input")
+      ->type_name("FILE");
+  command
+      .add_option("--format", o.format, "lines, null (NUL between jobs), jsonl, whole (one job)")
+      ->check(CLI::IsMember({"lines", "null", "jsonl", "whole"}))
+      ->capture_default_str();
+  add_texts(command, "-H,--header", o.headers, "Header NAME=VALUE; may be repeated");
+  command.add_option("--delay", o.delay, "Ready after this time (30s, 5m, 2h)")
+      ->type_name("DURATION");
+  command.add_option("--at", o.at, "Ready at this time (2026-05-01T12:00:00Z, or ms since 1970)")
+      ->type_name("TIME")
+      ->excludes("--delay");
+  command.add_option("--priority", o.priority, "0 goes first; default 100")
+      ->check(CLI::Range(0, 255));
+  command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
+      ->check(CLI::Range(1, 1'000'001));
+  command.add_option("--backoff", o.backoff,
+                     "fixed:5s, exponential:1s..10m, list:1s,5s,1m; default: the queue's");
+  command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
+      ->type_name("SIZE");
+  command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
+  command.add_flag("--ids", o.ids, "Print the id of every job");
+  add_durability(command, o.durability);
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_push(context, *options); };
+  });
+}
+
+constexpr const char* work_footer =
+    R"(Behind -- stands the command. Without --lines it runs once per job:
+  payload     on its standard input, or in place of {} in its arguments
+  WQ_JOB_ID WQ_GENERATION WQ_TOKEN WQ_ATTEMPT WQ_MAX_ATTEMPTS WQ_PRIORITY WQ_QUEUE WQ_HEADER_<NAME>
+  exit 0      ack: the job is done and gone
+  exit 65     fail: it can never work; it is dead at once
+  any other   nack: it is tried again by the queue's policy; the tail of its standard error is kept
+The lease is kept alive while it runs.
+
+With --lines, -n long-lived handlers get one line per job and answer with one line, in order:
+  job     --lines json: the object that wq pull --json prints
+          --lines tab:  ID <tab> GENERATION <tab> ATTEMPT <tab> PAYLOAD
+  answer  ok | retry TEXT | fail TEXT | release
+Answers must not stay in a buffer, and a last line without newline is cut: ignore it.
+
+  wq work -q mail -n 4 -- ./send-mail
+  wq work -q urls --stop-when-empty -- curl -fsS -o /dev/null {}
+  wq work -q high -q low -- ./handle     'low' only when 'high' has nothing
+  wq work -q mail --lines json -n 2 -- python3 handler.py
+  producer | wq work -q new --feed -n 8 -- ./handle
+                                         push the lines of a pipe and work on them; nothing is
+                                         lost if this is killed: start it again
+
+SIGTERM or SIGINT: no new jobs, those in work end, those not begun go back. Again: kill them.
+After kill -9: start again; --expire-leases takes back at once what the dead worker held (not if
+jobs of wq pull are still being worked on). The commands it ran may still run: at-least-once.)";
+
+void add_work(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("work", "Run a command for each job");
+  const auto options = std::make_shared<WorkOptions>();
+  WorkOptions& o = *options;
+  o.queues = {"default"};
+  command.footer(work_footer);
+  add_texts(command, "command", o.command, "Command and arguments, behind --");
+  add_texts(command, "-q,--queue", o.queues, "Queue; repeat for more, best first")
+      ->type_name("NAME");
+  command.add_option("-n,--slots", o.slots, "Jobs (or handlers) at once")->capture_default_str();
+  command.add_option("--lines", o.lines, "Long-lived handlers; jobs as lines of json or tab")
+      ->check(CLI::IsMember({"json", "tab"}))
+      ->type_name("FORM");
+  command.add_option("--ahead", o.ahead, "Jobs given to a handler before it answers")
+      ->capture_default_str();
+  command.add_option("--lease", o.lease, "Lease; kept alive. Default: the queue's")
+      ->type_name("DURATION");
+  command.add_option("--timeout", o.timeout, "Kill and retry a job that takes longer")
+      ->type_name("DURATION");
+  command.add_flag("--once", o.once, "One job, if one is ready; exit 4 if none is");
+  command.add_flag("--stop-when-empty", o.stop_when_empty,
+                   "End when no job is ready and none is in work");
+  command.add_flag("--expire-leases", o.expire_leases,
+                   "Take back at once what workers before held");
+  command.add_flag("--feed", o.feed,
+                   "Push the lines of standard input to the first queue meanwhile; end after both");
+  command.add_flag("--strict", o.strict, "Exit 9 if an attempt failed");
+  add_durability(command, o.durability);
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_work(context, *options); };
+  });
+}
+
+void add_pull(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("pull", "Lease jobs and print them with their tokens");
+  const auto options = std::make_shared<PullOptions>();
+  PullOptions& o = *options;
+  o.queues = {"default"};
+  command.footer(
+      R"(Prints TOKEN <tab> PAYLOAD (control characters escaped). Exact bytes: --json, or
+--payload FILE, which prints the token alone. Settle it before the lease ends: wq ack, nack,
+release, or hold it: extend. Exit code 4: no job is ready.
+
+  token=$(wq pull -q mail --payload job.bin) && ./send-mail < job.bin && wq ack "$token"
+  wq pull -n 100 --lease 10m --json
+  wq pull --wait forever)");
+  add_texts(command, "-q,--queue", o.queues, "Queue; repeat for more, best first")
+      ->type_name("NAME");
+  command.add_option("-n,--count", o.count, "At most this many jobs")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_option("--wait", o.wait, "How long to wait for the first job; forever is allowed")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  command.add_option("--lease", o.lease, "Lease; default: the queue's")->type_name("DURATION");
+  command
+      .add_option("--payload", o.payload_file, "Write the payload to FILE, print the token only")
+      ->type_name("FILE");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_pull(context, *options); };
+  });
+}
+
+CLI::App& add_settle(CLI::App& app, Command& chosen, SettleKind kind, const char* name,
+                     const char* description, const std::shared_ptr<SettleOptions>& options) {
+  CLI::App& command = *app.add_subcommand(name, description);
+  add_texts(command, "token", options->tokens, "Tokens as wq pull prints them (ID:GENERATION)")
+      ->required();
+  command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")
+      ->type_name("NAME");
+  add_durability(command, options->durability);
+  command.callback([options, &chosen, kind] {
+    chosen = [options, kind](Context& context) { return run_settle(context, kind, *options); };
+  });
+  return command;
+}
+
+void add_settles(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<SettleOptions>();
+  add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options)
+      .footer(
+          "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
+          "  wq ack 12:34 13:35");
+
+  options = std::make_shared<SettleOptions>();
+  CLI::App& nack = add_settle(app, chosen, SettleKind::nack, "nack",
+                              "Settle leased jobs: this attempt failed", options);
+  nack.footer(
+      "With attempts left the job is tried again, without it is dead.\n\n"
+      "  wq nack 12:34 --error 'server said 503' --delay 5m\n"
+      "  wq nack 12:34 --dead --error 'no such address'");
+  nack.add_option("--error", options->error, "Error text, kept with the job");
+  nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")
+      ->type_name("DURATION");
+  nack.add_option("--priority", options->priority, "New priority")->check(CLI::Range(0, 255));
+  nack.add_flag("--front", options->front, "To the head of its priority, not the tail");
+  nack.add_flag("--no-exception", options->no_exception, "Do not count it as an exception");
+  nack.add_flag("--dead", options->dead, "No further attempt: to the dead letters")
+      ->excludes("--delay")
+      ->excludes("--priority")
+      ->excludes("--front")
+      ->excludes("--no-exception");
+
+  options = std::make_shared<SettleOptions>();
+  CLI::App& release = add_settle(app, chosen, SettleKind::release, "release",
+                                 "Give leased jobs back; the attempt does not count", options);
+  release.add_option("--delay", options->delay, "Ready after this; default: at once")
+      ->type_name("DURATION");
+  release.add_flag("--front", options->front, "To the head of its priority, not the tail");
+
+  options = std::make_shared<SettleOptions>();
+  add_settle(app, chosen, SettleKind::extend, "extend", "Hold leased jobs for longer", options)
+      .add_option("--lease", options->lease, "From now; default: the queue's")
+      ->type_name("DURATION");
+}
+
+void add_cancel(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("cancel", "Remove jobs that are not dead");
+  const auto options = std::make_shared<CancelOptions>();
+  command.footer(
+      "A leased job loses its lease: its worker can settle it no more.\n\n"
+      "  wq cancel 12 13");
+  add_texts(command, "job", options->jobs, "Ids of jobs")->required();
+  command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")
+      ->type_name("NAME");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_cancel(context, *options); };
+  });
+}
+
+}  // namespace
+
+void add_job_commands(CLI::App& app, Command& chosen) {
+  add_push(app, chosen);
+  add_work(app, chosen);
+  add_pull(app, chosen);
+  add_settles(app, chosen);
+  add_cancel(app, chosen);
+}
+
+}  // namespace wq::cli

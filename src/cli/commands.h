@@ -1,0 +1,144 @@
+// The commands: what each can be told, and the function that runs it. args_*.cc fills the options
+// from the command line; each group of commands has a file of its own. A command returns its exit
+// code or throws a Failure. Thread model: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+
+namespace wq::cli {
+
+// ---- push.cc
+struct PushOptions {
+  std::string queue = "default";
+  std::vector<std::string> payloads;  // one job each; none: read `file`
+  std::string file = "-";
+  std::string format = "lines";  // lines, null, jsonl, whole
+  std::vector<std::string> headers;
+  std::string delay, at, backoff, durability, payload_max;
+  int64_t priority = -1;  // -1: not given
+  uint32_t max_attempts = 0;
+  bool partial = false;
+  bool ids = false;
+};
+int run_push(Context& context, const PushOptions& options);
+
+// ---- work.cc
+struct WorkOptions {
+  std::vector<std::string> queues;   // in order of preference
+  std::vector<std::string> command;  // program and arguments
+  uint32_t slots = 1;
+  std::string lines;  // empty: a process per job; json or tab: long-lived handlers
+  uint32_t ahead = 16;
+  std::string lease, timeout, durability;
+  bool once = false;
+  bool stop_when_empty = false;
+  bool expire_leases = false;
+  bool strict = false;
+  bool feed = false;
+};
+int run_work(Context& context, const WorkOptions& options);
+
+// ---- pull.cc
+struct PullOptions {
+  std::vector<std::string> queues;
+  uint32_t count = 1;
+  std::string wait = "0", lease, payload_file;
+};
+int run_pull(Context& context, const PullOptions& options);
+
+// ---- settle.cc
+enum class SettleKind { ack, nack, release, extend };
+struct SettleOptions {
+  std::vector<std::string> tokens;
+  std::string queue;  // empty: found by the job
+  std::string error, delay, lease, durability;
+  int64_t priority = -1;
+  bool front = false;
+  bool no_exception = false;
+  bool dead = false;
+};
+int run_settle(Context& context, SettleKind kind, const SettleOptions& options);
+
+struct CancelOptions {
+  std::vector<std::string> jobs;
+  std::string queue;
+};
+int run_cancel(Context& context, const CancelOptions& options);
+
+// ---- inspect.cc
+struct StatOptions {
+  std::string queue;  // empty: all
+  std::string watch;  // empty: once; else the time between two looks
+  uint32_t count = 0;
+};
+int run_stat(Context& context, const StatOptions& options);
+
+struct LsOptions {
+  bool all = false;  // with configuration
+};
+int run_ls(Context& context, const LsOptions& options);
+
+struct ShowOptions {
+  std::string job, queue, payload_file;
+};
+int run_show(Context& context, const ShowOptions& options);
+
+// ---- dead.cc
+struct DeadOptions {
+  std::string queue;  // empty: found by the entry
+  std::vector<std::string> entries;
+  std::string reason, since, until, payload_file;
+  uint64_t cursor = 0;
+  uint32_t limit = 0;
+  bool oldest_first = false;
+  bool all = false;
+  bool dry_run = false;
+  bool yes = false;
+};
+int run_dead_ls(Context& context, const DeadOptions& options);
+int run_dead_show(Context& context, const DeadOptions& options);
+int run_dead_replay(Context& context, const DeadOptions& options);
+int run_dead_rm(Context& context, const DeadOptions& options);
+int run_dead_purge(Context& context, const DeadOptions& options);
+
+// ---- queue.cc
+struct QueueSetOptions {
+  std::string queue;
+  std::string lease, backoff, durability;
+  int64_t max_running = -1, max_retries = -1, version = -1;
+};
+int run_queue_set(Context& context, const QueueSetOptions& options);
+
+enum class QueueAction { show, pause, resume, disable, enable, clear, remove };
+struct QueueOptions {
+  std::string queue;
+  std::vector<std::string> states;  // clear: ready, delayed, leased, running, dead
+  bool yes = false;
+};
+int run_queue(Context& context, QueueAction action, const QueueOptions& options);
+
+// ---- maintain.cc
+int run_verify(Context& context);
+
+struct LogDumpOptions {
+  uint64_t from_lsn = 0, limit = 0;
+  std::string type;
+};
+int run_log_dump(Context& context, const LogDumpOptions& options);
+int run_version(Context& context);
+
+// ---- bench.cc
+struct BenchOptions {
+  std::string directory = ".";
+  std::string payload_size = "256";
+  std::string seconds = "2s";
+  uint32_t batch = 100;
+  std::string durability = "power";
+};
+int run_bench(Context& context, const BenchOptions& options);
+
+}  // namespace wq::cli

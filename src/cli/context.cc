@@ -1,0 +1,155 @@
+#include "cli/context.h"
+
+#include <poll.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "cli/failure.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr int lock_retry_ms = 50;
+
+// The command line of a process, arguments separated by blanks; empty if it is not to be had.
+std::string command_line_of(uint64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& byte : text) {
+    if (byte == '\0') byte = ' ';
+  }
+  return printable(text, 80);
+}
+
+}  // namespace
+
+// The line of wq.h says "process PID". The number is read out of it for display only.
+std::string locked_message(const std::string& message) {
+  constexpr std::string_view mark = "process ";
+  const size_t at = message.find(mark);
+  if (at == message.npos) return message;
+  const uint64_t pid = std::strtoull(message.c_str() + at + mark.size(), nullptr, 10);
+  const std::string command = pid == 0 ? "" : command_line_of(pid);
+  if (command.empty()) return message;
+  return message + " (it runs: " + command + "); --lock-wait 30s waits for it";
+}
+
+wq_store_options Context::store_options(const OpenOptions& open) const {
+  wq_store_options store_options = WQ_STORE_OPTIONS_INIT;
+  if (open.mode == OpenMode::must_exist) store_options.flags |= WQ_OPEN_NO_CREATE;
+  if (open.expire_leases) store_options.flags |= WQ_OPEN_EXPIRE_LEASES;
+  if (options_.backend == "uring") store_options.io_backend = WQ_IO_URING;
+  if (options_.backend == "threads") store_options.io_backend = WQ_IO_THREADS;
+  store_options.payload_bytes_max = open.payload_bytes_max;
+  return store_options;
+}
+
+int32_t Context::open_once(const OpenOptions& open, Store& store, wq_error& err) {
+  const wq_store_options store_options = this->store_options(open);
+  const int32_t code = wq_store_open(options_.store.c_str(), &store_options, store.out(), &err);
+  if (code == WQ_E_NOT_FOUND && open.mode == OpenMode::must_exist) {
+    fail(exit_not_found, "there is no store at '" + options_.store +
+                             "'; name one with --store DIR or WQ_STORE, or make one with wq push");
+  }
+  if (code != WQ_OK && code != WQ_E_LOCKED) check(code, err);
+  if (code == WQ_OK) tell_recovery(store);
+  return code;
+}
+
+bool Context::try_open_store(const OpenOptions& open, Store& store, std::string& locked_by) {
+  wq_error err = WQ_ERROR_INIT;
+  if (open_once(open, store, err) == WQ_OK) return true;
+  locked_by = locked_message(message_of(WQ_E_LOCKED, err));
+  return false;
+}
+
+Store Context::open_store(const OpenOptions& open) {
+  const int64_t wait_ms = parse_duration_ms("--lock-wait", options_.lock_wait, true);
+  const Stopwatch watch;
+  Store store;
+  wq_error err = WQ_ERROR_INIT;
+  while (open_once(open, store, err) != WQ_OK) {
+    if (wait_ms >= 0 && watch.ms() >= wait_ms) {
+      throw Failure{exit_locked, WQ_E_LOCKED, locked_message(message_of(WQ_E_LOCKED, err))};
+    }
+    ::poll(nullptr, 0, lock_retry_ms);
+  }
+  return store;
+}
+
+void Context::tell_recovery(const Store& store) {
+  wq_error err = WQ_ERROR_INIT;
+  wq_recovery recovery = WQ_RECOVERY_INIT;
+  check(wq_store_get_recovery(store.get(), &recovery, &err), err);
+  if (recovery.truncated_bytes > 0) {
+    out_.warning("the log ended in an unfinished record; " +
+                 std::to_string(recovery.truncated_bytes) +
+                 " bytes were cut: " + recovery.truncated_where);
+  }
+}
+
+Queue Context::open_queue(const Store& store, std::string_view name, OpenMode mode) {
+  Queue queue;
+  wq_error err = WQ_ERROR_INIT;
+  const uint32_t flags = mode == OpenMode::must_exist ? WQ_QUEUE_NO_CREATE : 0;
+  const int32_t code =
+      wq_queue_open(store.get(), name.data(), name.size(), nullptr, flags, queue.out(), &err);
+  if (code == WQ_E_NOT_FOUND) {
+    fail(exit_not_found, "there is no queue '" + printable(name, 60) + "' in '" + options_.store +
+                             "'; wq ls shows what is there");
+  }
+  check(code, err);
+  return queue;
+}
+
+std::vector<std::string> queue_names(const Store& store) {
+  wq_error err = WQ_ERROR_INIT;
+  NameList list;
+  check(wq_store_queues(store.get(), list.out(), &err), err);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < wq_list_count(list.get()); ++i) {
+    wq_bytes name{};
+    check(wq_list_name(list.get(), i, &name), err);
+    names.emplace_back(view_of(name));
+  }
+  return names;
+}
+
+uint32_t durability_of(std::string_view option, const std::string& name) {
+  if (name.empty()) return 0;
+  if (name == "power") return WQ_POWER;
+  if (name == "process") return WQ_PROCESS;
+  if (name == "memory") return WQ_MEMORY;
+  fail_usage(std::string(option) + ": '" + name + "' is none of power, process, memory");
+}
+
+const char* durability_name(uint32_t durability) {
+  switch (durability) {
+    case WQ_MEMORY:
+      return "memory";
+    case WQ_PROCESS:
+      return "process";
+    case WQ_POWER:
+      return "power";
+    default:
+      return "default";
+  }
+}
+
+const char* backend_name(uint32_t io_backend) {
+  switch (io_backend) {
+    case WQ_IO_URING:
+      return "io_uring";
+    case WQ_IO_THREADS:
+      return "threads";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,69 @@
+// What every command is given: the global options, the output, and ways to open the store and its
+// queues that explain what went wrong. Thread model: one thread.
+#pragma once
+
+#include <wq.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/handles.h"
+#include "cli/output.h"
+
+namespace wq::cli {
+
+struct GlobalOptions {
+  std::string store = "wq-store";
+  std::string backend = "auto";  // auto, uring, threads
+  std::string lock_wait = "0";   // a duration
+  OutputOptions output;
+};
+
+enum class OpenMode { create, must_exist };
+
+struct OpenOptions {
+  OpenMode mode = OpenMode::must_exist;
+  bool expire_leases = false;
+  uint64_t payload_bytes_max = 0;  // 0: the default of wq.h
+};
+
+class Context {
+ public:
+  explicit Context(GlobalOptions options) : options_(options), out_(options.output) {}
+
+  Output& out() { return out_; }
+  const std::string& store_path() const { return options_.store; }
+
+  // Opens the store of --store. Waits --lock-wait for a holder to leave. Cut or damaged things that
+  // recovery met are told on standard error.
+  Store open_store(const OpenOptions& open = {});
+  // The same without the wait, for callers that have their own: false if it is locked, and then
+  // `locked_by` is the line to show.
+  bool try_open_store(const OpenOptions& open, Store& store, std::string& locked_by);
+
+  Queue open_queue(const Store& store, std::string_view name, OpenMode mode);
+
+  wq_store_options store_options(const OpenOptions& open) const;
+
+ private:
+  int32_t open_once(const OpenOptions& open, Store& store, wq_error& err);
+  void tell_recovery(const Store& store);
+
+  const GlobalOptions options_;
+  Output out_;
+};
+
+// A line of wq.h about a locked store, with the command line of the process that holds it.
+std::string locked_message(const std::string& message);
+
+// Names of all queues, in byte order.
+std::vector<std::string> queue_names(const Store& store);
+
+// "power", "process", "memory", or "" for the default (0).
+uint32_t durability_of(std::string_view option, const std::string& name);
+const char* durability_name(uint32_t durability);
+const char* backend_name(uint32_t io_backend);
+
+}  // namespace wq::cli

@@ -1,0 +1,252 @@
+// wq dead: dead letters are listed, looked at, replayed and removed by their entry, which is the id
+// and the last generation of the job, written like a token.
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_view.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr uint32_t page_max = 1000;
+constexpr size_t error_columns = 48;
+
+wq_dead_query query_of(const DeadOptions& options) {
+  wq_dead_query query = WQ_DEAD_QUERY_INIT;
+  if (options.oldest_first) query.flags |= WQ_DEAD_OLDEST_FIRST;
+  query.cursor = options.cursor;
+  query.reason = dead_reason_of("--reason", options.reason);
+  // "2h" ago, or a point in time.
+  const auto bound_ms = [](std::string_view option, const std::string& text) -> int64_t {
+    if (text.empty()) return 0;
+    const bool is_time = text.find_first_of("T:") != text.npos || text.size() > 10;
+    if (is_time) return parse_time_ms(option, text);
+    return wall_clock_ms() - parse_duration_ms(option, text);
+  };
+  query.from_ms = bound_ms("--since", options.since);
+  query.until_ms = bound_ms("--until", options.until);
+  return query;
+}
+
+// Walks the listing in pages up to `limit` entries (0: all) and calls visit(batch, i) for each.
+// Returns the cursor that goes on, 0 at the end. An entry that `visit` removes or replays disturbs
+// nothing: the cursor names a place, not a number of entries.
+template <typename Visit>
+uint64_t each_dead(const Queue& queue, wq_dead_query query, uint64_t limit, const Visit& visit) {
+  uint64_t seen = 0;
+  for (;;) {
+    query.limit =
+        limit == 0 ? page_max : static_cast<uint32_t>(std::min<uint64_t>(page_max, limit - seen));
+    wq_error err = WQ_ERROR_INIT;
+    Batch batch;
+    uint64_t next_cursor = 0;
+    const int32_t code = wq_dead_list(queue.get(), &query, batch.out(), &next_cursor, &err);
+    if (code == WQ_EMPTY) return 0;
+    check(code, err);
+    for (size_t i = 0; i < wq_batch_count(batch.get()); ++i) visit(batch, i);
+    seen += wq_batch_count(batch.get());
+    if (next_cursor == 0 || (limit != 0 && seen >= limit)) return next_cursor;
+    query.cursor = next_cursor;
+  }
+}
+
+std::vector<std::string> queues_of(const Store& store, const DeadOptions& options) {
+  if (!options.queue.empty()) return {options.queue};
+  if (options.cursor != 0) fail_usage("--cursor needs -q: it belongs to the listing of one queue");
+  return queue_names(store);
+}
+
+void add_row(Table& table, const Batch& batch, size_t i) {
+  const wq_job job = job_at(batch, i);
+  table.add({token_text(job.id, job.generation), printable(view_of(job.queue_name), 30),
+             format_time(job.dead_ms), dead_reason_name(job.dead_reason),
+             std::to_string(job.attempts), printable(view_of(job.last_error), error_columns),
+             format_bytes(job.payload.len)});
+}
+
+// The entry of the command line, and the queue that has it. A bare id stands for the entry that is
+// there now; an entry that is no more is stale.
+struct Entry {
+  Queue queue;
+  Batch batch;
+  wq_token token{};
+};
+
+int32_t find_entry(Context& context, const Store& store, const DeadOptions& options,
+                   const std::string& text, Entry& entry) {
+  const bool is_token = text.find(':') != text.npos;
+  entry.token = is_token ? parse_token(text) : wq_token{parse_job_id(text), 0};
+  if (!find_job(context, store, options.queue, entry.token.id, entry.queue, entry.batch)) {
+    return WQ_E_NOT_FOUND;
+  }
+  const wq_job job = job_at(entry.batch, 0);
+  if (job.state != WQ_STATE_DEAD) return is_token ? WQ_STALE : WQ_E_NOT_FOUND;
+  if (is_token && job.generation != entry.token.generation) return WQ_STALE;
+  entry.token.generation = job.generation;
+  return WQ_OK;
+}
+
+using EntryCall = int32_t (*)(wq_queue*, uint64_t, uint64_t, wq_call*, wq_error*);
+
+void tell_entry(Output& out, const std::string& name, const char* done, int32_t code,
+                const std::string& message) {
+  if (out.json()) {
+    Record record;
+    record.add("entry", name).add("outcome", code == WQ_OK ? done : wq_error_name(code));
+    if (code != WQ_OK) record.add("message", message);
+    out.record(record);
+  } else if (code != WQ_OK) {
+    out.error_bytes("wq: " + name + ": " + message + "\n");
+  }
+}
+
+// Every entry is tried; the first refusal gives the exit code.
+int each_named_entry(Context& context, const DeadOptions& options, const char* done,
+                     EntryCall entry_call) {
+  const Store store = context.open_store();
+  uint64_t count = 0;
+  int exit_code = exit_ok;
+  for (const std::string& text : options.entries) {
+    Entry entry;
+    wq_error err = WQ_ERROR_INIT;
+    int32_t code = find_entry(context, store, options, text, entry);
+    if (code == WQ_OK) {
+      code = entry_call(entry.queue.get(), entry.token.id, entry.token.generation, nullptr, &err);
+    }
+    const std::string message =
+        code == WQ_E_NOT_FOUND ? "there is no such dead letter" : message_of(code, err);
+    tell_entry(context.out(), text, done, code, message);
+    count += code == WQ_OK;
+    if (code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(code);
+  }
+  if (count > 0) {
+    context.out().note(done + std::string(" ") + plural(count, "dead letter"));
+  }
+  return exit_code;
+}
+
+int replay_matching(Context& context, const DeadOptions& options) {
+  const wq_dead_query query = query_of(options);
+  const Store store = context.open_store();
+  Output& out = context.out();
+  uint64_t count = 0;
+  for (const std::string& name : queues_of(store, options)) {
+    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
+    const uint64_t left = options.limit == 0 ? 0 : options.limit - count;
+    if (options.limit != 0 && left == 0) break;
+    each_dead(queue, query, left, [&](const Batch& batch, size_t i) {
+      const wq_job job = job_at(batch, i);
+      wq_error err = WQ_ERROR_INIT;
+      const int32_t code = options.dry_run
+                               ? WQ_OK
+                               : wq_dead_replay(queue.get(), job.id, job.generation, nullptr, &err);
+      if (code == WQ_STALE) return;  // somebody else was faster, so it is replayed
+      check(code, err);
+      const std::string entry = token_text(job.id, job.generation);
+      ++count;
+      if (out.json()) {
+        tell_entry(out, entry, options.dry_run ? "would_replay" : "replayed", WQ_OK, "");
+      } else if (options.dry_run) {
+        out.line(entry);
+      }
+    });
+  }
+  out.note((options.dry_run ? "would replay " : "replayed ") + plural(count, "dead letter"));
+  return count == 0 ? exit_empty : exit_ok;
+}
+
+}  // namespace
+
+int run_dead_ls(Context& context, const DeadOptions& options) {
+  const wq_dead_query query = query_of(options);
+  const Store store = context.open_store();
+  Output& out = context.out();
+  Table table({{"entry"},
+               {"queue"},
+               {"died"},
+               {"reason"},
+               {"attempts", Table::Align::right},
+               {"last error"},
+               {"payload", Table::Align::right}});
+  constexpr uint64_t limit_default = 100;
+  uint64_t left = options.all ? UINT64_MAX : options.limit != 0 ? options.limit : limit_default;
+  bool any = false;
+  for (const std::string& name : queues_of(store, options)) {
+    if (left == 0) break;
+    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
+    const uint64_t next_cursor = each_dead(queue, query, left, [&](const Batch& batch, size_t i) {
+      any = true;
+      --left;
+      if (out.json()) {
+        out.record(job_record(batch, i));
+      } else {
+        add_row(table, batch, i);
+      }
+    });
+    if (next_cursor != 0) {
+      out.note("more: wq dead ls -q " + printable(name, 60) + " --cursor " +
+               std::to_string(next_cursor));
+    }
+  }
+  if (!table.empty()) table.print(out);
+  if (!any) out.note("no dead letters");
+  return any ? exit_ok : exit_empty;
+}
+
+int run_dead_show(Context& context, const DeadOptions& options) {
+  const Store store = context.open_store();
+  Output& out = context.out();
+  for (const std::string& text : options.entries) {
+    Entry entry;
+    const int32_t code = find_entry(context, store, options, text, entry);
+    if (code != WQ_OK) {
+      throw Failure{
+          exit_code_of(code), code,
+          text + ": " + (code == WQ_STALE ? wq_strerror(code) : "there is no such dead letter")};
+    }
+    if (!options.payload_file.empty()) {
+      write_payload(out, options.payload_file, view_of(job_at(entry.batch, 0).payload));
+    } else if (out.json()) {
+      out.record(job_record(entry.batch, 0));
+    } else {
+      print_job(out, entry.batch, 0);
+    }
+  }
+  return exit_ok;
+}
+
+int run_dead_replay(Context& context, const DeadOptions& options) {
+  const bool filtered =
+      options.all || !options.reason.empty() || !options.since.empty() || !options.until.empty();
+  if (filtered == !options.entries.empty()) {
+    fail_usage("dead replay: name entries, or choose by --all, --reason, --since or --until");
+  }
+  if (filtered) return replay_matching(context, options);
+  if (options.dry_run) fail_usage("--dry-run goes with --all, --reason, --since or --until");
+  return each_named_entry(context, options, "replayed", wq_dead_replay);
+}
+
+int run_dead_rm(Context& context, const DeadOptions& options) {
+  return each_named_entry(context, options, "removed", wq_dead_remove);
+}
+
+int run_dead_purge(Context& context, const DeadOptions& options) {
+  const Store store = context.open_store();
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
+  wq_error err = WQ_ERROR_INIT;
+  if (!options.yes) {
+    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+    check(wq_queue_get_stats(queue.get(), &stats, &err), err);
+    fail_usage("this would remove " + plural(stats.dead, "dead letter") + " of " +
+               printable(options.queue, 60) + " for ever; say --yes to do it");
+  }
+  uint64_t removed = 0;
+  check(wq_dead_purge(queue.get(), &removed, nullptr, &err), err);
+  if (context.out().json()) context.out().record(Record().add("removed", removed));
+  context.out().note("removed " + plural(removed, "dead letter"));
+  return exit_ok;
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,63 @@
+#include "cli/failure.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace wq::cli {
+
+void fail(int exit_code, std::string message) {
+  throw Failure{exit_code, 0, std::move(message)};
+}
+
+void fail_usage(std::string message) {
+  fail(exit_usage, std::move(message));
+}
+
+void fail_errno(const std::string& what, int os_errno) {
+  const int exit_code = os_errno == ENOENT ? exit_not_found : exit_other;
+  fail(exit_code, what + ": " + std::strerror(os_errno));
+}
+
+int exit_code_of(int32_t code) {
+  switch (code) {
+    case WQ_OK:
+      return exit_ok;
+    case WQ_EMPTY:
+    case WQ_TIMEOUT:
+      return exit_empty;
+    case WQ_STALE:
+      return exit_stale;
+    case WQ_DUPLICATE:
+    case WQ_DISABLED:
+    case WQ_PAUSED:
+    case WQ_CONFLICT:
+    case WQ_E_FULL:
+    case WQ_E_READ_ONLY:
+      return exit_refused;
+    case WQ_E_INVALID:
+    case WQ_E_TOO_LARGE:
+      return exit_usage;
+    case WQ_E_NOT_FOUND:
+      return exit_not_found;
+    case WQ_E_LOCKED:
+      return exit_locked;
+    case WQ_E_NO_SPACE:
+    case WQ_E_IO:
+    case WQ_E_CORRUPT:
+    case WQ_E_POISONED:
+      return exit_storage;
+    default:
+      return exit_other;
+  }
+}
+
+std::string message_of(int32_t code, const wq_error& err) {
+  return err.message[0] != '\0' ? err.message : wq_strerror(code);
+}
+
+void check(int32_t code, const wq_error& err) {
+  if (code != WQ_OK) throw Failure{exit_code_of(code), code, message_of(code, err)};
+}
+
+}  // namespace wq::cli

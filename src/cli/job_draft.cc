@@ -1,0 +1,158 @@
+#include "cli/job_draft.h"
+
+#include "cli/failure.h"
+#include "cli/handles.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+// The limits of section 3 of wq.h.
+constexpr uint64_t headers_bytes_max = 64 << 10;
+constexpr size_t headers_count_max = 1024;
+constexpr size_t header_name_bytes_max = 255;
+constexpr uint32_t priority_max = 255;
+constexpr uint32_t attempts_max = 1'000'001;
+constexpr int64_t wait_max_ms = int64_t{100} * 365 * 24 * 3600 * 1000;
+
+std::vector<int64_t> parse_duration_list(std::string_view option, std::string_view text) {
+  std::vector<int64_t> list;
+  for (;;) {
+    const size_t comma = text.find(',');
+    list.push_back(parse_duration_ms(option, text.substr(0, comma)));
+    if (comma == text.npos) return list;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string headers_problem(const JobDraft& draft) {
+  if (draft.headers.size() > headers_count_max) return "headers: more than 1,024";
+  uint64_t bytes = 0;
+  for (const auto& [name, value] : draft.headers) {
+    if (name.empty() || name.size() > header_name_bytes_max) {
+      return "headers: a name must have 1 to 255 bytes";
+    }
+    bytes += name.size() + value.size();
+  }
+  if (bytes > headers_bytes_max) return "headers: names and values have over 64 KiB together";
+  return "";
+}
+
+std::string backoff_problem(const Backoff& backoff) {
+  if (backoff.kind == 0) return "";
+  const auto in_range = [](int64_t ms) { return ms >= 0 && ms <= wait_max_ms; };
+  if (!in_range(backoff.base_ms) || !in_range(backoff.max_ms)) {
+    return "backoff: a time is outside 0 to 100 years";
+  }
+  if (backoff.kind == WQ_BACKOFF_EXPONENTIAL && backoff.max_ms < backoff.base_ms) {
+    return "backoff: its maximum is below its base";
+  }
+  if (backoff.kind != WQ_BACKOFF_LIST) return "";
+  if (backoff.list_ms.empty() || backoff.list_ms.size() > WQ_BACKOFF_LIST_MAX) {
+    return "backoff: a list must have 1 to 32 entries";
+  }
+  for (const int64_t ms : backoff.list_ms) {
+    if (!in_range(ms)) return "backoff: a time is outside 0 to 100 years";
+  }
+  return "";
+}
+
+}  // namespace
+
+Backoff parse_backoff(std::string_view option, std::string_view text) {
+  Backoff backoff;
+  if (text == "none") return backoff;
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
+  const size_t dots = rest.find("..");
+  if (kind == "fixed" && !rest.empty()) {
+    backoff.kind = WQ_BACKOFF_FIXED;
+    backoff.base_ms = parse_duration_ms(option, rest);
+  } else if (kind == "exponential" && dots != rest.npos) {
+    backoff.kind = WQ_BACKOFF_EXPONENTIAL;
+    backoff.base_ms = parse_duration_ms(option, rest.substr(0, dots));
+    backoff.max_ms = parse_duration_ms(option, rest.substr(dots + 2));
+  } else if (kind == "list" && !rest.empty()) {
+    backoff.kind = WQ_BACKOFF_LIST;
+    backoff.list_ms = parse_duration_list(option, rest);
+  } else {
+    fail_usage(std::string(option) + ": '" + printable(text, 60) +
+               "' is none of fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
+  }
+  const std::string problem = backoff_problem(backoff);
+  if (!problem.empty()) fail_usage(std::string(option) + ": " + problem);
+  return backoff;
+}
+
+std::string backoff_text(const wq_queue_config& config) {
+  switch (config.backoff_kind) {
+    case WQ_BACKOFF_FIXED:
+      return "fixed:" + format_duration(config.backoff_base_ms);
+    case WQ_BACKOFF_EXPONENTIAL:
+      return "exponential:" + format_duration(config.backoff_base_ms) + ".." +
+             format_duration(config.backoff_max_ms);
+    case WQ_BACKOFF_LIST: {
+      std::string text = "list:";
+      for (uint32_t i = 0; i < config.backoff_count && i < WQ_BACKOFF_LIST_MAX; ++i) {
+        text += (i > 0 ? "," : "") + format_duration(config.backoff_list_ms[i]);
+      }
+      return text;
+    }
+    default:
+      return "none";
+  }
+}
+
+std::pair<std::string, std::string> parse_header(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos) {
+    fail_usage("--header: '" + printable(text, 60) + "' is not NAME=VALUE");
+  }
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
+  if (draft.payload.size() > payload_bytes_max) {
+    return "payload: " + format_bytes(draft.payload.size()) + " is over the limit of " +
+           format_bytes(payload_bytes_max) + "; --payload-max raises it";
+  }
+  if (draft.delay_ms < 0 || draft.delay_ms > wait_max_ms) return "delay_ms: outside 0 to 100 years";
+  if (draft.run_at_ms < 0) return "run_at_ms: before 1970";
+  if (draft.delay_ms != 0 && draft.run_at_ms != 0) {
+    return "run_at_ms: not together with delay_ms";
+  }
+  if (draft.has_priority && draft.priority > priority_max) return "priority: outside 0 to 255";
+  if (draft.max_attempts > attempts_max) return "max_attempts: outside 1 to 1,000,001";
+  const std::string problem = headers_problem(draft);
+  return problem.empty() ? backoff_problem(draft.backoff) : problem;
+}
+
+SpecList::SpecList(const std::vector<JobDraft>& drafts) {
+  size_t headers_count = 0;
+  for (const JobDraft& draft : drafts) headers_count += draft.headers.size();
+  headers_.reserve(headers_count);  // specs point into it, so it must not move
+  specs_.reserve(drafts.size());
+  for (const JobDraft& draft : drafts) {
+    wq_job_spec spec = WQ_JOB_SPEC_INIT;
+    spec.payload = bytes_of(draft.payload);
+    spec.headers = headers_.data() + headers_.size();
+    spec.headers_count = draft.headers.size();
+    for (const auto& [name, value] : draft.headers) {
+      headers_.push_back({bytes_of(name), bytes_of(value)});
+    }
+    spec.delay_ms = draft.delay_ms;
+    spec.run_at_ms = draft.run_at_ms;
+    if (draft.has_priority) spec.flags |= WQ_JOB_PRIORITY;
+    spec.priority = draft.priority;
+    spec.max_attempts = draft.max_attempts;
+    spec.backoff_kind = draft.backoff.kind;
+    spec.backoff_base_ms = draft.backoff.base_ms;
+    spec.backoff_max_ms = draft.backoff.max_ms;
+    spec.backoff_count = static_cast<uint32_t>(draft.backoff.list_ms.size());
+    spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
+    specs_.push_back(spec);
+  }
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,58 @@
+// A job on its way in: what the command line or a line of JSON says about it, checked against the
+// limits of wq.h before anything is pushed. Thread model: plain values.
+#pragma once
+
+#include <wq.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wq::cli {
+
+struct Backoff {
+  uint32_t kind = 0;  // WQ_BACKOFF_...; 0: none of its own
+  int64_t base_ms = 0, max_ms = 0;
+  std::vector<int64_t> list_ms;
+};
+
+// "fixed:5s", "exponential:1s..10m", "list:1s,5s,1m"; "none" is kind 0.
+Backoff parse_backoff(std::string_view option, std::string_view text);
+std::string backoff_text(const wq_queue_config& config);
+
+struct JobDraft {
+  std::string payload;
+  std::vector<std::pair<std::string, std::string>> headers;
+  int64_t delay_ms = 0, run_at_ms = 0;
+  bool has_priority = false;
+  uint32_t priority = 0;
+  uint32_t max_attempts = 0;
+  Backoff backoff;
+};
+
+// "NAME=VALUE"
+std::pair<std::string, std::string> parse_header(std::string_view text);
+
+// One line of JSON over the defaults in `base`. Throws a usage Failure whose message begins with
+// the field, such as "priority: must be a whole number from 0 to 255".
+JobDraft parse_job_line(std::string_view line, const JobDraft& base);
+
+// Empty, or why wq would refuse the job: field and limit.
+std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max);
+
+// Drafts as wq_enqueue_many wants them. Keeps views into the drafts: they must outlive it
+// unchanged.
+class SpecList {
+ public:
+  explicit SpecList(const std::vector<JobDraft>& drafts);
+  const wq_job_spec* data() const { return specs_.data(); }
+  size_t size() const { return specs_.size(); }
+
+ private:
+  std::vector<wq_job_spec> specs_;
+  std::vector<wq_header> headers_;
+};
+
+}  // namespace wq::cli

@@ -1,0 +1,156 @@
+// A line of JSON -> JobDraft. Strict: a field that is not known is an error, since a misspelt
+// "delya_ms" would otherwise be a job that runs at once.
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/failure.h"
+#include "cli/job_draft.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void fail_field(const std::string& field, const std::string& problem) {
+  fail_usage(field + ": " + problem);
+}
+
+int64_t whole_number(const std::string& field, const Json& value, int64_t min, int64_t max) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() ||
+                     value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
+  if (!fits || value.get<int64_t>() < min || value.get<int64_t>() > max) {
+    fail_field(field,
+               "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  return value.get<int64_t>();
+}
+
+std::string text_of(const std::string& field, const Json& value) {
+  if (!value.is_string()) fail_field(field, "must be a string");
+  return value.get<std::string>();
+}
+
+std::string bytes_of_base64(const std::string& field, const Json& value) {
+  std::optional<std::string> bytes = base64_decode(text_of(field, value));
+  if (!bytes) fail_field(field, "must be base64 (RFC 4648, with padding)");
+  return *std::move(bytes);
+}
+
+// `name` or `name`_base64 of an object, exactly one of them.
+std::string bytes_member(const std::string& where, const Json& object, const std::string& name) {
+  const auto text = object.find(name);
+  const auto base64 = object.find(name + "_base64");
+  if ((text == object.end()) == (base64 == object.end())) {
+    fail_field(where, "needs one of '" + name + "' and '" + name + "_base64'");
+  }
+  if (text != object.end()) return text_of(where + "." + name, *text);
+  return bytes_of_base64(where + "." + name + "_base64", *base64);
+}
+
+void read_headers(const Json& value, JobDraft& draft) {
+  draft.headers.clear();
+  if (value.is_object()) {
+    for (const auto& [name, text] : value.items()) {
+      draft.headers.emplace_back(name, text_of("headers." + name, text));
+    }
+    return;
+  }
+  if (!value.is_array()) fail_field("headers", "must be an object, or an array of name and value");
+  for (const Json& entry : value) {
+    const std::string where = "headers[" + std::to_string(draft.headers.size()) + "]";
+    if (!entry.is_object() || entry.size() != 2) {
+      fail_field(where, "must be an object with name and value");
+    }
+    draft.headers.emplace_back(bytes_member(where, entry, "name"),
+                               bytes_member(where, entry, "value"));
+  }
+}
+
+int64_t backoff_time(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  const std::string field = std::string("backoff.") + name;
+  if (found == object.end()) fail_field(field, "is missing");
+  return whole_number(field, *found, 0, std::numeric_limits<int64_t>::max());
+}
+
+void read_backoff(const Json& value, JobDraft& draft) {
+  if (!value.is_object()) fail_field("backoff", "must be an object with a kind");
+  const auto kind = value.find("kind");
+  const std::string name = kind == value.end() ? "" : text_of("backoff.kind", *kind);
+  Backoff& backoff = draft.backoff;
+  backoff = Backoff{};
+  size_t members = 2;
+  if (name == "fixed") {
+    backoff.kind = WQ_BACKOFF_FIXED;
+    backoff.base_ms = backoff_time(value, "base_ms");
+  } else if (name == "exponential") {
+    backoff.kind = WQ_BACKOFF_EXPONENTIAL;
+    backoff.base_ms = backoff_time(value, "base_ms");
+    backoff.max_ms = backoff_time(value, "max_ms");
+    members = 3;
+  } else if (name == "list") {
+    backoff.kind = WQ_BACKOFF_LIST;
+    const auto list = value.find("list_ms");
+    if (list == value.end() || !list->is_array()) fail_field("backoff.list_ms", "must be an array");
+    for (const Json& entry : *list) {
+      backoff.list_ms.push_back(
+          whole_number("backoff.list_ms", entry, 0, std::numeric_limits<int64_t>::max()));
+    }
+  } else {
+    fail_field("backoff.kind", "must be fixed, exponential or list");
+  }
+  if (value.size() != members)
+    fail_field("backoff", "has a member that '" + name + "' does not know");
+}
+
+void read_field(const std::string& name, const Json& value, JobDraft& draft) {
+  constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
+  if (name == "payload") {
+    draft.payload = text_of(name, value);
+  } else if (name == "payload_base64") {
+    draft.payload = bytes_of_base64(name, value);
+  } else if (name == "headers") {
+    read_headers(value, draft);
+  } else if (name == "delay_ms") {
+    draft.delay_ms = whole_number(name, value, 0, int64_max);
+    draft.run_at_ms = 0;  // the line overrides the command line
+  } else if (name == "run_at_ms") {
+    draft.run_at_ms = whole_number(name, value, 0, int64_max);
+    draft.delay_ms = 0;
+  } else if (name == "priority") {
+    draft.priority = static_cast<uint32_t>(whole_number(name, value, 0, 255));
+    draft.has_priority = true;
+  } else if (name == "max_attempts") {
+    draft.max_attempts = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'001));
+  } else if (name == "backoff") {
+    read_backoff(value, draft);
+  } else {
+    fail_field(printable(name, 60),
+               "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
+               "priority, max_attempts, backoff");
+  }
+}
+
+}  // namespace
+
+JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
+  Json json;
+  try {
+    json = Json::parse(line);
+  } catch (const Json::parse_error& error) {
+    fail_usage("not JSON: at byte " + std::to_string(error.byte));
+  }
+  if (!json.is_object()) fail_usage("must be a JSON object with a payload");
+  const bool has_text = json.contains("payload"), has_base64 = json.contains("payload_base64");
+  if (has_text == has_base64) fail_field("payload", "give one of payload and payload_base64");
+  if (json.contains("delay_ms") && json.contains("run_at_ms")) {
+    fail_field("run_at_ms", "not together with delay_ms");
+  }
+  JobDraft draft = base;
+  for (const auto& [name, value] : json.items()) read_field(name, value, draft);
+  return draft;
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,166 @@
+#include "cli/job_view.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "cli/failure.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr size_t payload_preview_columns = 400;
+constexpr mode_t payload_file_mode = 0644;
+constexpr const char* dead_reasons[] = {"", "failed", "lease_expired"};
+
+std::string time_and_age(int64_t time_ms) {
+  if (time_ms == 0) return "-";
+  const int64_t age_ms = wall_clock_ms() - time_ms;
+  const std::string age =
+      age_ms >= 0 ? format_duration(age_ms) + " ago" : "in " + format_duration(-age_ms);
+  return format_time(time_ms) + " (" + age + ")";
+}
+
+std::string header_lines(const Batch& batch, size_t i, uint32_t count) {
+  std::string text;
+  for (size_t h = 0; h < count; ++h) {
+    wq_header header{};
+    if (wq_batch_header(batch.get(), i, h, &header) != WQ_OK) break;
+    if (!text.empty()) text += ", ";
+    text += printable(view_of(header.name), 60) + "=" + printable(view_of(header.value), 60);
+  }
+  return text;
+}
+
+}  // namespace
+
+wq_job job_at(const Batch& batch, size_t i) {
+  wq_job job = WQ_JOB_INIT;
+  const int32_t code = wq_batch_job(batch.get(), i, &job);
+  if (code != WQ_OK) throw Failure{exit_other, code, wq_strerror(code)};
+  return job;
+}
+
+const char* state_name(uint32_t state) {
+  constexpr std::array<const char*, 6> names = {"unknown", "ready",   "delayed",
+                                                "leased",  "running", "dead"};
+  return names[state < names.size() ? state : 0];
+}
+
+const char* dead_reason_name(uint32_t reason) {
+  return reason < std::size(dead_reasons) ? dead_reasons[reason] : "unknown";
+}
+
+uint32_t dead_reason_of(std::string_view option, const std::string& name) {
+  for (uint32_t reason = 0; reason < std::size(dead_reasons); ++reason) {
+    if (name == dead_reasons[reason]) return reason;
+  }
+  fail_usage(std::string(option) + ": '" + name + "' is none of failed, lease_expired");
+}
+
+List headers_record(const Batch& batch, size_t i) {
+  List list;
+  const wq_job job = job_at(batch, i);
+  for (size_t h = 0; h < job.headers_count; ++h) {
+    wq_header header{};
+    const int32_t code = wq_batch_header(batch.get(), i, h, &header);
+    if (code != WQ_OK) throw Failure{exit_other, code, wq_strerror(code)};
+    Record record;
+    record.add_bytes("name", view_of(header.name)).add_bytes("value", view_of(header.value));
+    list.emplace_back(std::move(record));
+  }
+  return list;
+}
+
+Record job_record(const Batch& batch, size_t i) {
+  const wq_job job = job_at(batch, i);
+  Record record;
+  record.add("id", job.id)
+      .add("generation", job.generation)
+      .add("token", token_text(job.id, job.generation));
+  record.add_bytes("queue", view_of(job.queue_name));
+  record.add("state", state_name(job.state))
+      .add("priority", job.priority)
+      .add("attempts", job.attempts)
+      .add("max_attempts", job.max_attempts)
+      .add("exceptions", job.exceptions)
+      .add("replays", job.replays)
+      .add("enqueued_ms", job.enqueued_ms)
+      .add("ready_ms", job.ready_ms)
+      .add("leased_ms", job.leased_ms)
+      .add("deadline_ms", job.deadline_ms);
+  if (job.state == WQ_STATE_DEAD) {
+    record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
+  }
+  if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
+  record.add("headers", headers_record(batch, i));
+  record.add_bytes("payload", view_of(job.payload));
+  return record;
+}
+
+void print_job(Output& out, const Batch& batch, size_t i) {
+  const wq_job job = job_at(batch, i);
+  out.line(out.paint(Color::bold, "job " + std::to_string(job.id)) + " of queue " +
+           printable(view_of(job.queue_name), 60) + ": " + state_name(job.state));
+  Card card;
+  if (job.generation != 0) card.add("  token", token_text(job.id, job.generation));
+  card.add("  attempts", std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts) +
+                             ", " + plural(job.exceptions, "exception"));
+  card.add("  priority", std::to_string(job.priority));
+  if (job.replays > 0) card.add("  replays", std::to_string(job.replays));
+  card.add("  enqueued", time_and_age(job.enqueued_ms));
+  card.add("  ready", time_and_age(job.ready_ms));
+  if (job.leased_ms != 0) card.add("  leased", time_and_age(job.leased_ms));
+  if (job.deadline_ms != 0) card.add("  deadline", time_and_age(job.deadline_ms));
+  if (job.state == WQ_STATE_DEAD) {
+    card.add("  died", time_and_age(job.dead_ms) + ", " + dead_reason_name(job.dead_reason));
+  }
+  if (job.last_error.len > 0) {
+    card.add("  last error", printable(view_of(job.last_error), payload_preview_columns));
+  }
+  if (job.headers_count > 0) card.add("  headers", header_lines(batch, i, job.headers_count));
+  card.add("  payload", format_bytes(job.payload.len));
+  card.print(out);
+  if (job.payload.len > 0) {
+    out.line("  " + printable(view_of(job.payload), payload_preview_columns));
+  }
+}
+
+void write_payload(Output& out, const std::string& file, std::string_view payload) {
+  if (file == "-") {
+    out.raw(payload);
+    return;
+  }
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, payload_file_mode);
+  if (fd < 0) fail_errno(file, errno);
+  while (!payload.empty()) {
+    const ssize_t count = ::write(fd, payload.data(), payload.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int os_errno = errno;
+      ::close(fd);
+      fail_errno(file, os_errno);
+    }
+    payload.remove_prefix(static_cast<size_t>(count));
+  }
+  if (::close(fd) != 0) fail_errno(file, errno);
+}
+
+bool find_job(Context& context, const Store& store, const std::string& name, uint64_t id,
+              Queue& queue, Batch& batch) {
+  const std::vector<std::string> names =
+      name.empty() ? queue_names(store) : std::vector<std::string>{name};
+  for (const std::string& candidate : names) {
+    wq_error err = WQ_ERROR_INIT;
+    queue = context.open_queue(store, candidate, OpenMode::must_exist);
+    const int32_t code = wq_job_get(queue.get(), id, batch.out(), &err);
+    if (code == WQ_OK) return true;
+    if (code != WQ_E_NOT_FOUND) check(code, err);
+  }
+  return false;
+}
+
+}  // namespace wq::cli

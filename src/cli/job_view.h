@@ -1,0 +1,36 @@
+// A job as the commands tell it: the JSON object that pull, show, dead and work --lines share, and
+// the card for people. Also finds the queue of a job, since ids are unique in a store but wq.h asks
+// queue by queue. Thread model: one thread.
+#pragma once
+
+#include <wq.h>
+
+#include <string>
+#include <string_view>
+
+#include "cli/context.h"
+#include "cli/handles.h"
+#include "cli/record.h"
+
+namespace wq::cli {
+
+wq_job job_at(const Batch& batch, size_t i);
+
+const char* state_name(uint32_t state);
+const char* dead_reason_name(uint32_t reason);
+uint32_t dead_reason_of(std::string_view option, const std::string& name);  // "" is any
+
+// Headers in the order given, each {name, value}.
+List headers_record(const Batch& batch, size_t i);
+Record job_record(const Batch& batch, size_t i);
+void print_job(Output& out, const Batch& batch, size_t i);
+
+// Writes exactly the payload: to a file, which is made anew, or with "-" to standard output.
+void write_payload(Output& out, const std::string& file, std::string_view payload);
+
+// The queue that holds job `id` in whatever state, and the job as it is now. With `name` only that
+// queue is asked. False if no queue has it: it ended, was removed, or never was.
+bool find_job(Context& context, const Store& store, const std::string& name, uint64_t id,
+              Queue& queue, Batch& batch);
+
+}  // namespace wq::cli

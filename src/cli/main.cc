@@ -1,0 +1,61 @@
+// The wq program: parses, runs one command, and turns how it ended into a message and an exit code.
+// It is written over wq.h only, as any other user of the library. Thread model: one thread.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+#include "cli/args.h"
+#include "cli/failure.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+void tell_failure(Output& out, const Failure& failure) {
+  if (out.json()) {
+    Record error;
+    error.add("code", failure.code != 0 ? wq_error_name(failure.code) : "")
+        .add("exit_code", failure.exit_code);
+    error.add_bytes("message", failure.message);
+    out.error_bytes(to_json(Record().add("error", std::move(error))) + "\n");
+    return;
+  }
+  const char* const hint =
+      failure.exit_code == exit_usage && failure.code == 0 ? "; --help shows how" : "";
+  out.error_bytes("wq: " + failure.message + hint + "\n");
+}
+
+int run(const Invocation& invocation) {
+  Context context(invocation.global);
+  try {
+    const int exit_code = invocation.command(context);
+    context.out().flush();
+    return exit_code;
+  } catch (const Failure& failure) {
+    try {
+      context.out().flush();  // what was told before it went wrong
+    } catch (const Failure&) {
+      // Standard output is gone as well; the first failure is the one to tell.
+    }
+    tell_failure(context.out(), failure);
+    return failure.exit_code;
+  }
+}
+
+}  // namespace
+}  // namespace wq::cli
+
+int main(int argc, char** argv) {
+  // A closed pipe is an error like others: it must not end the program before the store is closed.
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    const wq::cli::Invocation invocation = wq::cli::parse_arguments(argc, argv);
+    return invocation.command ? wq::cli::run(invocation) : invocation.exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "wq: %s\n", error.what());
+    return wq::cli::exit_other;
+  }
+}

@@ -1,0 +1,167 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "cli/failure.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr size_t buffer_bytes_max = 64 << 10;
+
+bool want_colors(const std::string& mode) {
+  if (mode == "always") return true;
+  if (mode == "never") return false;
+  const char* const no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && no_color[0] != '\0') return false;
+  const char* const terminal = std::getenv("TERM");
+  if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+// Returns 0 or the errno that stopped it.
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return 0;
+}
+
+const char* code_of(Color color) {
+  switch (color) {
+    case Color::bold:
+      return "\033[1m";
+    case Color::dim:
+      return "\033[2m";
+    case Color::red:
+      return "\033[31m";
+    case Color::green:
+      return "\033[32m";
+    case Color::yellow:
+      return "\033[33m";
+    case Color::plain:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Output::Output(const OutputOptions& options)
+    : options_(options),
+      colors_(want_colors(options.color)),
+      status_enabled_(!options.quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+void Output::line(std::string_view text) {
+  raw(text);
+  raw("\n");
+}
+
+void Output::record(const Record& record) {
+  line(to_json(record));
+}
+
+void Output::raw(std::string_view bytes) {
+  buffer_ += bytes;
+  if (buffer_.size() >= buffer_bytes_max) flush();
+}
+
+void Output::flush() {
+  if (buffer_.empty()) return;
+  clear_status();
+  const int failed = write_all(STDOUT_FILENO, buffer_);
+  buffer_.clear();
+  if (failed != 0) fail_errno("standard output", failed);
+}
+
+// Standard error is the last resort: if it does not take a text there is nobody left to tell.
+void Output::note(std::string_view text) {
+  if (options_.quiet || options_.json) return;
+  error_bytes(std::string(text) + "\n");
+}
+
+void Output::warning(std::string_view text) {
+  error_bytes("wq: warning: " + std::string(text) + "\n");
+}
+
+void Output::error_bytes(std::string_view bytes) {
+  clear_status();
+  (void)write_all(STDERR_FILENO, bytes);
+}
+
+void Output::status(std::string_view text) {
+  if (!status_enabled_) return;
+  (void)write_all(STDERR_FILENO, "\r\033[K" + std::string(text));
+  status_drawn_ = true;
+}
+
+void Output::clear_status() {
+  if (!status_drawn_) return;
+  (void)write_all(STDERR_FILENO, "\r\033[K");
+  status_drawn_ = false;
+}
+
+std::string Output::paint(Color color, std::string_view text) const {
+  if (!colors_ || color == Color::plain) return std::string(text);
+  return code_of(color) + std::string(text) + "\033[0m";
+}
+
+void Table::paint_last(size_t column, Color color) {
+  paints_.push_back({rows_.size() - 1, column, color});
+}
+
+std::vector<size_t> Table::widths() const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(columns_of(column.heading));
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  }
+  return widths;
+}
+
+void Table::print(Output& out) const {
+  const std::vector<size_t> wide = widths();
+  const auto print_row = [&](const std::vector<std::string>& cells, const auto& color_of) {
+    std::string text;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const std::string pad(wide[i] - columns_of(cells[i]), ' ');
+      const std::string cell = out.paint(color_of(i), cells[i]);
+      if (i > 0) text += "  ";
+      if (columns_[i].align == Align::right) {
+        text += pad + cell;
+      } else {
+        text += i + 1 < cells.size() ? cell + pad : cell;
+      }
+    }
+    out.line(text);
+  };
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  print_row(headings, [](size_t) { return Color::bold; });
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    print_row(rows_[r], [&](size_t column) {
+      const auto paint = std::find_if(paints_.begin(), paints_.end(), [&](const Paint& p) {
+        return p.row == r && p.column == column;
+      });
+      return paint == paints_.end() ? Color::plain : paint->color;
+    });
+  }
+}
+
+void Card::print(Output& out) const {
+  size_t width = 0;
+  for (const auto& [name, value] : lines_) width = std::max(width, columns_of(name));
+  for (const auto& [name, value] : lines_) {
+    const std::string pad(width - columns_of(name), ' ');
+    out.line(out.paint(Color::dim, name) + pad + "  " + value);
+  }
+}
+
+}  // namespace wq::cli

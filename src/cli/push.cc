@@ -1,0 +1,295 @@
+// wq push: arguments, lines, whole files or lines of JSON become jobs.
+//
+// What can be read twice (arguments, files, JSON from a pipe) is checked as a whole before the
+// store is even opened, so that a bad line leaves nothing behind. Lines of a pipe are pushed as
+// they come, a group whenever the writer pauses. Each group of at most 10,000 jobs is one durable
+// change.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_draft.h"
+#include "cli/line_reader.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr uint64_t payload_bytes_default_max = 16 << 20;
+constexpr size_t group_jobs_max = 10'000;
+constexpr size_t group_bytes_max = 4 << 20;  // a longer group would gain nothing
+// A line of JSON may escape each byte of its payload with six.
+constexpr uint64_t json_line_bytes_extra = 1 << 20;
+
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+    fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) fail_errno(path, errno);
+    struct stat info {};
+    if (::fstat(fd_, &info) != 0) fail_errno(name_, errno);
+    if (S_ISDIR(info.st_mode)) fail_usage(name_ + ": is a directory");
+    regular_ = S_ISREG(info.st_mode);
+    size_bytes_ = regular_ ? static_cast<uint64_t>(info.st_size) : 0;
+    begin_ = regular_ ? ::lseek(fd_, 0, SEEK_CUR) : 0;
+  }
+  ~InputFile() {
+    if (fd_ > STDIN_FILENO) ::close(fd_);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  int fd() const { return fd_; }
+  const std::string& name() const { return name_; }
+  bool regular() const { return regular_; }
+  uint64_t size_bytes() const { return size_bytes_; }
+  void rewind() const {
+    if (::lseek(fd_, begin_, SEEK_SET) < 0) fail_errno(name_, errno);
+  }
+
+ private:
+  const std::string name_;
+  int fd_ = -1;
+  bool regular_ = false;
+  uint64_t size_bytes_ = 0;
+  off_t begin_ = 0;
+};
+
+// The open queue and the group that is being filled.
+class Pusher {
+ public:
+  Pusher(Context& context, const PushOptions& options, uint64_t payload_bytes_max)
+      : context_(context),
+        options_(options),
+        durability_(durability_of("--durability", options.durability)) {
+    store_ = context.open_store({OpenMode::create, false, payload_bytes_max});
+    queue_ = context.open_queue(store_, options.queue, OpenMode::create);
+  }
+
+  void add(JobDraft draft) {
+    group_bytes_ += draft.payload.size();
+    group_.push_back(std::move(draft));
+    if (group_.size() >= group_jobs_max || group_bytes_ >= group_bytes_max) push_group();
+  }
+
+  void push_group();
+  uint64_t pushed() const { return pushed_; }
+  bool has_group() const { return !group_.empty(); }
+  void finish();
+
+ private:
+  void tell(const std::vector<wq_enqueued>& enqueued);
+
+  Context& context_;
+  const PushOptions& options_;
+  const uint32_t durability_;
+  Store store_;
+  Queue queue_;
+  std::vector<JobDraft> group_;
+  size_t group_bytes_ = 0;
+  uint64_t pushed_ = 0, first_id_ = 0, last_id_ = 0;
+  Stopwatch watch_;
+};
+
+void Pusher::push_group() {
+  if (group_.empty()) return;
+  const SpecList specs(group_);
+  std::vector<wq_enqueued> enqueued(specs.size(), WQ_ENQUEUED_INIT);
+  wq_call call = WQ_CALL_INIT;
+  call.durability = durability_;
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code =
+      wq_enqueue_many(queue_.get(), specs.data(), specs.size(), sizeof(wq_job_spec), 0, &call,
+                      enqueued.data(), sizeof(wq_enqueued), nullptr, &err);
+  if (code != WQ_OK) {
+    std::string message = message_of(code, err);
+    if (pushed_ > 0) message += "; " + plural(pushed_, "job") + " before it were pushed";
+    if (wq_error_maybe_committed(code)) message += "; these jobs may have been pushed all the same";
+    throw Failure{exit_code_of(code), code, std::move(message)};
+  }
+  tell(enqueued);
+  pushed_ += group_.size();
+  group_.clear();
+  group_bytes_ = 0;
+}
+
+void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
+  Output& out = context_.out();
+  if (first_id_ == 0) first_id_ = enqueued.front().job_id;
+  last_id_ = enqueued.back().job_id;
+  for (const wq_enqueued& job : enqueued) {
+    if (out.json()) {
+      Record record;
+      record.add("id", job.job_id).add_bytes("queue", options_.queue);
+      out.record(record.add("lsn", job.lsn));
+    } else if (options_.ids || !options_.payloads.empty() || options_.format == "whole") {
+      out.line(std::to_string(job.job_id));
+    }
+  }
+  out.flush();
+}
+
+void Pusher::finish() {
+  push_group();
+  wq_error err = WQ_ERROR_INIT;
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  check(wq_queue_get_config(queue_.get(), &config, &err), err);
+  const uint32_t level = durability_ != 0 ? durability_ : config.durability;
+  const double seconds = watch_.seconds();
+  std::string text = "pushed " + plural(pushed_, "job") + " to " + printable(options_.queue, 60);
+  if (pushed_ > 1) {
+    text += " (ids " + std::to_string(first_id_) + " to " + std::to_string(last_id_) + ", " +
+            format_rate(per_second(pushed_, seconds)) + ")";
+  }
+  context_.out().note(text + ", durability: " + durability_name(level));
+}
+
+JobDraft base_draft(const PushOptions& options) {
+  JobDraft draft;
+  if (!options.delay.empty()) draft.delay_ms = parse_duration_ms("--delay", options.delay);
+  if (!options.at.empty()) draft.run_at_ms = parse_time_ms("--at", options.at);
+  if (!options.backoff.empty()) draft.backoff = parse_backoff("--backoff", options.backoff);
+  draft.has_priority = options.priority >= 0;
+  if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
+  draft.max_attempts = options.max_attempts;
+  for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
+  const std::string problem = draft_problem(draft, payload_bytes_default_max);
+  if (!problem.empty()) fail_usage(problem);
+  return draft;
+}
+
+// What one push reads its jobs from, and how a line becomes a job.
+class LineSource {
+ public:
+  LineSource(const PushOptions& options, uint64_t payload_bytes_max)
+      : options_(options), payload_bytes_max_(payload_bytes_max), base_(base_draft(options)) {}
+
+  // Calls `take` with each job. Throws with the line's number in front when one is bad.
+  void read(LineReader& reader, const std::function<void(JobDraft)>& take) const {
+    std::string_view line;
+    while (reader.next(line)) {
+      if (std::optional<JobDraft> draft = parse(line, reader.line_number()))
+        take(*std::move(draft));
+    }
+  }
+
+  LineReader reader_of(const InputFile& input) const {
+    return LineReader(input.fd(), input.name(), separator(), line_bytes_max());
+  }
+  LineReader reader_of(std::string text) const {
+    return LineReader(std::move(text), separator(), line_bytes_max());
+  }
+  bool json() const { return options_.format == "jsonl"; }
+
+ private:
+  char separator() const { return options_.format == "null" ? '\0' : '\n'; }
+  uint64_t line_bytes_max() const {
+    return json() ? payload_bytes_max_ * 6 + json_line_bytes_extra : payload_bytes_max_;
+  }
+
+  std::optional<JobDraft> parse(std::string_view line, uint64_t number) const {
+    if (!json()) {
+      JobDraft draft = base_;
+      draft.payload = line;
+      return draft;
+    }
+    if (line.find_first_not_of(" \t\r") == line.npos) return std::nullopt;
+    try {
+      JobDraft draft = parse_job_line(line, base_);
+      const std::string problem = draft_problem(draft, payload_bytes_max_);
+      if (!problem.empty()) fail_usage(problem);
+      return draft;
+    } catch (Failure& failure) {
+      failure.message = "line " + std::to_string(number) + ": " + failure.message;
+      throw;
+    }
+  }
+
+  const PushOptions& options_;
+  const uint64_t payload_bytes_max_;
+  const JobDraft base_;
+};
+
+// With --partial a bad line stops the push after the jobs before it.
+void push_lines(Context& context, const LineSource& source, LineReader& reader, Pusher& pusher,
+                uint64_t total_bytes) {
+  Progress progress(context.out(), "push", total_bytes, "bytes");
+  try {
+    source.read(reader, [&](JobDraft draft) {
+      pusher.add(std::move(draft));
+      if (pusher.has_group() && reader.would_wait()) pusher.push_group();
+      progress.update(reader.bytes_read());
+    });
+  } catch (Failure& failure) {
+    if (failure.code == 0 && failure.exit_code == exit_usage) {
+      pusher.push_group();
+      failure.message += "; " + plural(pusher.pushed(), "job") + " before it were pushed";
+    }
+    throw;
+  }
+}
+
+void push_input(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
+  const InputFile input(options.file);
+  if (options.format == "whole") {
+    JobDraft draft = base_draft(options);
+    draft.payload = read_all(input.fd(), input.name(), payload_bytes_max);
+    Pusher pusher(context, options, payload_bytes_max);
+    pusher.add(std::move(draft));
+    return pusher.finish();
+  }
+  const LineSource source(options, payload_bytes_max);
+  const bool from_memory = source.json() && !input.regular() && !options.partial;
+  const std::string text = from_memory ? read_all(input.fd(), input.name(), UINT64_MAX) : "";
+  if (!options.partial && (from_memory || input.regular())) {
+    LineReader reader = from_memory ? source.reader_of(text) : source.reader_of(input);
+    try {
+      source.read(reader, [](const JobDraft&) {});
+    } catch (Failure& failure) {
+      failure.message += "; nothing was pushed";
+      throw;
+    }
+    if (input.regular()) input.rewind();
+  }
+  Pusher pusher(context, options, payload_bytes_max);
+  LineReader reader = from_memory ? source.reader_of(text) : source.reader_of(input);
+  push_lines(context, source, reader, pusher, input.size_bytes());
+  pusher.finish();
+}
+
+void push_arguments(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
+  const JobDraft base = base_draft(options);
+  Pusher pusher(context, options, payload_bytes_max);
+  for (const std::string& payload : options.payloads) {
+    JobDraft draft = base;
+    draft.payload = payload;
+    pusher.add(std::move(draft));
+  }
+  pusher.finish();
+}
+
+}  // namespace
+
+int run_push(Context& context, const PushOptions& options) {
+  const uint64_t payload_bytes_max = options.payload_max.empty()
+                                         ? payload_bytes_default_max
+                                         : parse_size("--payload-max", options.payload_max);
+  if (options.payloads.empty()) {
+    if (options.file == "-" && ::isatty(STDIN_FILENO) == 1) {
+      context.out().note("reading jobs from the terminal, one per line; Ctrl-D ends");
+    }
+    push_input(context, options, payload_bytes_max);
+  } else {
+    push_arguments(context, options, payload_bytes_max);
+  }
+  return exit_ok;
+}
+
+}  // namespace wq::cli

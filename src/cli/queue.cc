@@ -1,0 +1,160 @@
+// wq queue: configuration and status of one queue. What removes jobs asks for --yes.
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_draft.h"
+#include "cli/job_view.h"
+#include "cli/queue_view.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+wq_queue_config wanted_config(const QueueSetOptions& options) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  if (options.max_running >= 0) {
+    config.fields |= WQ_CONFIG_MAX_RUNNING;
+    config.max_running = static_cast<uint32_t>(options.max_running);
+  }
+  if (options.max_retries >= 0) {
+    config.fields |= WQ_CONFIG_MAX_RETRIES;
+    config.max_retries = static_cast<uint32_t>(options.max_retries);
+  }
+  if (!options.lease.empty()) {
+    config.fields |= WQ_CONFIG_LEASE_MS;
+    config.lease_ms = parse_duration_ms("--lease", options.lease);
+  }
+  if (!options.durability.empty()) {
+    config.fields |= WQ_CONFIG_DURABILITY;
+    config.durability = durability_of("--durability", options.durability);
+  }
+  if (!options.backoff.empty()) {
+    const Backoff backoff = parse_backoff("--backoff", options.backoff);
+    config.fields |= WQ_CONFIG_BACKOFF;
+    config.backoff_kind = backoff.kind;
+    config.backoff_base_ms = backoff.base_ms;
+    config.backoff_max_ms = backoff.max_ms;
+    config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
+    for (size_t i = 0; i < backoff.list_ms.size() && i < WQ_BACKOFF_LIST_MAX; ++i) {
+      config.backoff_list_ms[i] = backoff.list_ms[i];
+    }
+  }
+  return config;
+}
+
+uint32_t states_of(const std::vector<std::string>& names) {
+  uint32_t states = 0;
+  for (const std::string& name : names) {
+    uint32_t state = WQ_STATE_READY;
+    while (state <= WQ_STATE_DEAD && name != state_name(state)) ++state;
+    if (state > WQ_STATE_DEAD) {
+      fail_usage("--state: '" + printable(name, 60) +
+                 "' is none of ready, delayed, leased, running, dead");
+    }
+    states |= WQ_STATE_BIT(state);
+  }
+  return states != 0 ? states : WQ_STATE_BIT(WQ_STATE_READY) | WQ_STATE_BIT(WQ_STATE_DELAYED);
+}
+
+wq_queue_stats stats_of(const Queue& queue) {
+  wq_error err = WQ_ERROR_INIT;
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  check(wq_queue_get_stats(queue.get(), &stats, &err), err);
+  return stats;
+}
+
+// How many jobs are in one of the states, and how: "3 ready, 1 dead".
+std::string jobs_in(const wq_queue_stats& stats, uint32_t states) {
+  const uint64_t counts[] = {0,         stats.ready, stats.delayed, stats.leased, stats.running,
+                             stats.dead};
+  std::string text;
+  for (uint32_t state = WQ_STATE_READY; state <= WQ_STATE_DEAD; ++state) {
+    if ((states & WQ_STATE_BIT(state)) == 0) continue;
+    text += (text.empty() ? "" : ", ") + format_count(counts[state]) + " " + state_name(state);
+  }
+  return text;
+}
+
+int clear_queue(Context& context, const Queue& queue, const QueueOptions& options) {
+  const uint32_t states = states_of(options.states);
+  if (!options.yes) {
+    fail_usage("this would remove the jobs of " + printable(options.queue, 60) + " (" +
+               jobs_in(stats_of(queue), states) + ") for ever; say --yes to do it");
+  }
+  wq_error err = WQ_ERROR_INIT;
+  uint64_t removed = 0;
+  check(wq_queue_clear(queue.get(), states, &removed, nullptr, &err), err);
+  if (context.out().json()) context.out().record(Record().add("removed", removed));
+  context.out().note("removed " + plural(removed, "job"));
+  return exit_ok;
+}
+
+int remove_queue(Context& context, const Queue& queue, const QueueOptions& options) {
+  constexpr uint32_t all_states = WQ_STATE_BIT(WQ_STATE_DEAD + 1) - WQ_STATE_BIT(WQ_STATE_READY);
+  if (!options.yes) {
+    fail_usage("this would delete " + printable(options.queue, 60) + " and all its jobs (" +
+               jobs_in(stats_of(queue), all_states) + ") for ever; say --yes to do it");
+  }
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_queue_delete(queue.get(), nullptr, &err), err);
+  if (context.out().json()) {
+    context.out().record(Record().add_bytes("queue", options.queue).add("deleted", true));
+  }
+  context.out().note("deleted queue " + printable(options.queue, 60));
+  return exit_ok;
+}
+
+int change_status(Context& context, const Store& store, const Queue& queue, QueueAction action,
+                  const QueueOptions& options) {
+  wq_error err = WQ_ERROR_INIT;
+  int32_t code = WQ_E_INVALID;
+  if (action == QueueAction::pause) code = wq_queue_pause(queue.get(), nullptr, &err);
+  if (action == QueueAction::resume) code = wq_queue_resume(queue.get(), nullptr, &err);
+  if (action == QueueAction::disable) code = wq_queue_disable(queue.get(), nullptr, &err);
+  if (action == QueueAction::enable) code = wq_queue_enable(queue.get(), nullptr, &err);
+  if (code == WQ_DISABLED) {
+    throw Failure{exit_refused, code,
+                  "the queue is disabled and stays so; wq queue enable makes it active"};
+  }
+  check(code, err);
+  tell_configs(context, store, {options.queue});
+  return exit_ok;
+}
+
+}  // namespace
+
+int run_queue_set(Context& context, const QueueSetOptions& options) {
+  wq_queue_config config = wanted_config(options);
+  if (config.fields == 0) {
+    fail_usage(
+        "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
+        "--durability");
+  }
+  if (options.version >= 0) {
+    config.fields |= WQ_CONFIG_VERSION;
+    config.version = static_cast<uint64_t>(options.version);
+  }
+  const Store store = context.open_store({OpenMode::create, false, 0});
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::create);
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_queue_configure(queue.get(), &config, nullptr, &err), err);
+  tell_configs(context, store, {options.queue});
+  return exit_ok;
+}
+
+int run_queue(Context& context, QueueAction action, const QueueOptions& options) {
+  const Store store = context.open_store();
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
+  switch (action) {
+    case QueueAction::show:
+      tell_configs(context, store, {options.queue});
+      return exit_ok;
+    case QueueAction::clear:
+      return clear_queue(context, queue, options);
+    case QueueAction::remove:
+      return remove_queue(context, queue, options);
+    default:
+      return change_status(context, store, queue, action, options);
+  }
+}
+
+}  // namespace wq::cli

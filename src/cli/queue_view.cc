@@ -1,0 +1,70 @@
+#include "cli/queue_view.h"
+
+#include <iterator>
+
+#include "cli/failure.h"
+#include "cli/job_draft.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+void add_config(Record& record, const wq_queue_config& config) {
+  List list;
+  for (uint32_t i = 0; i < config.backoff_count && i < WQ_BACKOFF_LIST_MAX; ++i) {
+    list.emplace_back(config.backoff_list_ms[i]);
+  }
+  constexpr const char* kinds[] = {"none", "fixed", "exponential", "list"};
+  Record backoff;
+  backoff
+      .add("kind", config.backoff_kind < std::size(kinds) ? kinds[config.backoff_kind] : "unknown")
+      .add("base_ms", config.backoff_base_ms)
+      .add("max_ms", config.backoff_max_ms)
+      .add("list_ms", std::move(list));
+  record.add("status", status_name(config.status))
+      .add("max_running", config.max_running)
+      .add("max_retries", config.max_retries)
+      .add("lease_ms", config.lease_ms)
+      .add("durability", durability_name(config.durability))
+      .add("backoff", std::move(backoff))
+      .add("version", config.version);
+}
+
+}  // namespace
+
+const char* status_name(uint32_t status) {
+  constexpr const char* names[] = {"active", "paused", "disabled"};
+  return status < std::size(names) ? names[status] : "unknown";
+}
+
+void tell_configs(Context& context, const Store& store, const std::vector<std::string>& names) {
+  using Align = Table::Align;
+  Table table({{"queue"},
+               {"status"},
+               {"max running", Align::right},
+               {"max retries", Align::right},
+               {"lease", Align::right},
+               {"durability"},
+               {"backoff"},
+               {"version", Align::right}});
+  for (const std::string& name : names) {
+    wq_error err = WQ_ERROR_INIT;
+    wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
+    check(wq_queue_get_config(queue.get(), &config, &err), err);
+    if (context.out().json()) {
+      Record record;
+      add_config(record.add_bytes("queue", name), config);
+      context.out().record(record);
+    } else {
+      table.add({printable(name, 60), status_name(config.status),
+                 config.max_running == 0 ? "no limit" : format_count(config.max_running),
+                 format_count(config.max_retries), format_duration(config.lease_ms),
+                 durability_name(config.durability), backoff_text(config),
+                 std::to_string(config.version)});
+    }
+  }
+  if (!table.empty()) table.print(context.out());
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,444 @@
+// wq work: leases jobs, has a Runner handle them, settles them, and keeps their leases alive.
+//
+// One thread, one loop: every round leases as many jobs as there is room for, moves the processes
+// on, settles all verdicts in one durable change per queue, and then waits for a pipe, a signal or
+// the next thing due. While nothing runs it waits inside wq_lease, which a signal ends through the
+// cancel token.
+//
+// Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
+// for the rest; the second one kills the processes. After SIGKILL the leases stay until their
+// deadline, or until --expire-leases takes them back.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/child.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_view.h"
+#include "cli/line_reader.h"
+#include "cli/progress.h"
+#include "cli/runner.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr size_t call_jobs_max = 10'000;
+constexpr int64_t idle_wait_ms = 1000;
+// While jobs run and there is room for more: how often to ask whether one became ready.
+constexpr int64_t poll_ready_ms = 100;
+constexpr size_t feed_group_max = 1000;
+constexpr uint64_t feed_line_bytes_max = 16 << 20;
+
+struct Totals {
+  uint64_t leased = 0, acked = 0, retried = 0, failed = 0, released = 0, stale = 0, fed = 0;
+};
+
+class Worker {
+ public:
+  Worker(Context& context, const WorkOptions& options);
+  int run();
+
+ private:
+  void open_queues();
+  void loop();
+  void mind_signals();
+  void lease();
+  void hand_out(const Batch& batch);
+  void settle();
+  void settle_queue(size_t queue_index, const std::vector<const Verdict*>& verdicts);
+  void count(const Verdict& verdict, int32_t code);
+  void tell(const Verdict& verdict, int32_t code);
+  void extend();
+  void feed();
+  void wait();
+  bool finished() const {
+    return stopping_ && runner_->in_flight() == 0 && !runner_->has_processes();
+  }
+  void stop();
+  void tell_start();
+  void tell_summary();
+  uint64_t settled() const {
+    return totals_.acked + totals_.retried + totals_.failed + totals_.released + totals_.stale;
+  }
+
+  Context& context_;
+  const WorkOptions& options_;
+  const uint32_t durability_;
+  const int64_t lease_ms_;
+  Cancel cancel_;
+  std::optional<StopSignals> signals_;
+  Store store_;
+  std::vector<Queue> queues_;
+  std::vector<wq_queue*> handles_;
+  int64_t extend_every_ms_ = 0;
+  steady_clock::time_point extend_at_{}, ask_at_{};
+  std::optional<LineReader> feed_;
+  std::unique_ptr<Runner> runner_;
+  Totals totals_;
+  Stopwatch watch_;
+  std::optional<Progress> progress_;
+  bool stopping_ = false, killed_ = false, feed_has_more_ = false;
+};
+
+RunnerOptions runner_options_of(const WorkOptions& options, bool json) {
+  RunnerOptions runner;
+  runner.command = options.command;
+  runner.slots = options.once ? 1 : options.slots;
+  runner.ahead = options.once ? 1 : options.ahead;
+  if (!options.timeout.empty()) {
+    runner.timeout_ms = parse_duration_ms("--timeout", options.timeout);
+  }
+  runner.stdout_to_stderr = json;
+  runner.lines_json = options.lines == "json";
+  return runner;
+}
+
+Worker::Worker(Context& context, const WorkOptions& options)
+    : context_(context),
+      options_(options),
+      durability_(durability_of("--durability", options.durability)),
+      lease_ms_(options.lease.empty() ? 0 : parse_duration_ms("--lease", options.lease)) {
+  RunnerOptions runner = runner_options_of(options, context.out().json());
+  runner_ = options.lines.empty() ? make_exec_runner(context.out(), std::move(runner))
+                                  : make_lines_runner(context.out(), std::move(runner));
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cancel_new(cancel_.out(), &err), err);
+  signals_.emplace(cancel_.get());
+  OpenOptions open;
+  open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
+  open.expire_leases = options.expire_leases;
+  store_ = context.open_store(open);
+  open_queues();
+  if (options.feed) feed_.emplace(STDIN_FILENO, "standard input", '\n', feed_line_bytes_max);
+}
+
+void Worker::open_queues() {
+  uint64_t waiting = 0;
+  for (const std::string& name : options_.queues) {
+    // Only the queue that is fed may be new.
+    const bool create = options_.feed && queues_.empty();
+    queues_.push_back(
+        context_.open_queue(store_, name, create ? OpenMode::create : OpenMode::must_exist));
+    handles_.push_back(queues_.back().get());
+    wq_error err = WQ_ERROR_INIT;
+    wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+    check(wq_queue_get_config(handles_.back(), &config, &err), err);
+    check(wq_queue_get_stats(handles_.back(), &stats, &err), err);
+    waiting += stats.ready;
+    const int64_t lease_ms = lease_ms_ != 0 ? lease_ms_ : config.lease_ms;
+    const int64_t every_ms = std::max<int64_t>(1, lease_ms / 3);
+    extend_every_ms_ = extend_every_ms_ == 0 ? every_ms : std::min(extend_every_ms_, every_ms);
+  }
+  extend_every_ms_ = std::min<int64_t>(extend_every_ms_, int64_t{24} * 3600 * 1000);
+  extend_at_ = steady_clock::now() + milliseconds(extend_every_ms_);
+  progress_.emplace(context_.out(), "work",
+                    options_.stop_when_empty && !options_.feed ? waiting : 0);
+}
+
+int Worker::run() {
+  tell_start();
+  try {
+    loop();
+  } catch (...) {
+    runner_->kill_all();  // what they do can not be settled any more
+    throw;
+  }
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_store_sync(store_.get(), &err), err);
+  tell_summary();
+  if (runner_->broken()) throw Failure(*runner_->broken());
+  if (killed_) return 128 + signals_->last_signal();
+  if (options_.once && totals_.leased == 0 && signals_->count() == 0) return exit_empty;
+  const bool any_failed = totals_.retried + totals_.failed > 0;
+  return options_.strict && any_failed ? exit_job_failed : exit_ok;
+}
+
+void Worker::loop() {
+  while (!finished()) {
+    mind_signals();
+    if (runner_->broken()) stop();
+    if (!stopping_) feed();
+    if (!stopping_) lease();
+    runner_->step();
+    settle();
+    extend();
+    progress_->update(totals_.acked, std::to_string(runner_->in_flight()) + " in work, " +
+                                         std::to_string(totals_.retried + totals_.failed) +
+                                         " failed");
+    context_.out().flush();
+    wait();
+  }
+  settle();
+}
+
+void Worker::mind_signals() {
+  signals_->drain();
+  if (signals_->count() > 0 && !stopping_) {
+    context_.out().note("stopping: " + plural(runner_->in_flight(), "job") +
+                        " in work; again to kill them");
+    stop();
+  }
+  if (signals_->count() > 1 && !killed_) {
+    killed_ = true;
+    runner_->kill_all();
+  }
+}
+
+void Worker::stop() {
+  stopping_ = true;
+  runner_->finish();
+}
+
+void Worker::lease() {
+  const size_t room = std::min(runner_->room(), call_jobs_max);
+  const bool idle = runner_->in_flight() == 0;
+  if (room == 0 || ((!idle || feed_) && steady_clock::now() < ask_at_)) return;
+  const bool may_wait = idle && !options_.once && !options_.stop_when_empty && !feed_;
+  wq_lease_options take = WQ_LEASE_OPTIONS_INIT;
+  take.max_jobs = static_cast<uint32_t>(room);
+  take.wait_ms = may_wait ? idle_wait_ms : 0;
+  take.lease_ms = lease_ms_;
+  wq_error err = WQ_ERROR_INIT;
+  Batch batch;
+  const int32_t code = wq_lease(store_.get(), handles_.data(), handles_.size(), &take,
+                                cancel_.get(), nullptr, batch.out(), &err);
+  if (code == WQ_CANCELLED) return;
+  if (code != WQ_EMPTY) {
+    check(code, err);
+    hand_out(batch);
+    if (options_.once) stop();
+    return;
+  }
+  const bool fed_out = options_.feed && !feed_;
+  if (idle && (options_.once || options_.stop_when_empty || fed_out)) stop();
+  // A settle may make a job ready at once and asks again; so does time, now and then.
+  ask_at_ = steady_clock::now() + milliseconds(poll_ready_ms);
+}
+
+void Worker::hand_out(const Batch& batch) {
+  for (size_t i = 0; i < wq_batch_count(batch.get()); ++i) {
+    const wq_job job = job_at(batch, i);
+    LeasedJob leased;
+    leased.token = {job.id, job.generation};
+    leased.queue_index = job.queue_index;
+    leased.attempt = job.attempts;
+    leased.max_attempts = job.max_attempts;
+    leased.priority = job.priority;
+    leased.queue = options_.queues[job.queue_index];
+    leased.payload = view_of(job.payload);
+    for (size_t h = 0; h < job.headers_count && options_.lines.empty(); ++h) {
+      wq_header header{};
+      if (wq_batch_header(batch.get(), i, h, &header) != WQ_OK) break;
+      leased.headers.emplace_back(view_of(header.name), view_of(header.value));
+    }
+    if (options_.lines == "json") leased.json = to_json(job_record(batch, i));
+    runner_->take(std::move(leased));
+    ++totals_.leased;
+  }
+}
+
+void Worker::settle() {
+  const std::vector<Verdict> verdicts = runner_->take_verdicts();
+  if (verdicts.empty()) return;
+  for (size_t queue_index = 0; queue_index < queues_.size(); ++queue_index) {
+    std::vector<const Verdict*> of_queue;
+    for (const Verdict& verdict : verdicts) {
+      if (verdict.queue_index == queue_index) of_queue.push_back(&verdict);
+      if (of_queue.size() == call_jobs_max) settle_queue(queue_index, std::exchange(of_queue, {}));
+    }
+    if (!of_queue.empty()) settle_queue(queue_index, of_queue);
+  }
+  ask_at_ = {};
+}
+
+void Worker::settle_queue(size_t queue_index, const std::vector<const Verdict*>& verdicts) {
+  std::vector<wq_settle_item> items;
+  for (const Verdict* const verdict : verdicts) {
+    wq_settle_item item = WQ_SETTLE_ITEM_INIT;
+    item.kind = verdict->kind;
+    item.id = verdict->token.id;
+    item.generation = verdict->token.generation;
+    if (verdict->kind == WQ_SETTLE_RELEASE) item.flags = WQ_RELEASE_FRONT;
+    item.error = bytes_of(verdict->error);
+    items.push_back(item);
+  }
+  std::vector<int32_t> codes(items.size(), WQ_OK);
+  wq_call call = WQ_CALL_INIT;
+  call.durability = durability_;
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code = wq_settle_many(handles_[queue_index], items.data(), items.size(),
+                                      sizeof(wq_settle_item), codes.data(), &call, &err);
+  // A refused item (its job was removed or reclaimed) does not stop the others.
+  const bool only_items = std::find(codes.begin(), codes.end(), code) != codes.end();
+  if (code != WQ_OK && !only_items) check(code, err);
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    count(*verdicts[i], codes[i]);
+    tell(*verdicts[i], codes[i]);
+  }
+}
+
+void Worker::count(const Verdict& verdict, int32_t code) {
+  if (code != WQ_OK) {
+    ++totals_.stale;
+  } else if (verdict.kind == WQ_SETTLE_ACK) {
+    ++totals_.acked;
+  } else if (verdict.kind == WQ_SETTLE_NACK) {
+    ++totals_.retried;
+  } else if (verdict.kind == WQ_SETTLE_FAIL) {
+    ++totals_.failed;
+  } else {
+    ++totals_.released;
+  }
+}
+
+void Worker::tell(const Verdict& verdict, int32_t code) {
+  constexpr const char* names[] = {"", "ack", "retry", "fail", "release"};
+  if (!context_.out().json()) return;
+  Record record;
+  record.add("event", "settled")
+      .add("id", verdict.token.id)
+      .add("token", token_text(verdict.token.id, verdict.token.generation));
+  record.add_bytes("queue", options_.queues[verdict.queue_index]);
+  record.add("attempt", verdict.attempt)
+      .add("outcome", code == WQ_OK ? names[verdict.kind] : wq_error_name(code));
+  if (!verdict.error.empty()) record.add_bytes("error", verdict.error);
+  context_.out().record(record);
+}
+
+// Keeps every lease that is in work alive. One that is lost all the same (this process was stopped
+// for longer than the lease) is dropped: its job belongs to somebody else.
+void Worker::extend() {
+  if (steady_clock::now() < extend_at_) return;
+  extend_at_ = steady_clock::now() + milliseconds(extend_every_ms_);
+  std::vector<std::vector<wq_token>> tokens(queues_.size());
+  runner_->each_job([&](const LeasedJob& job) { tokens[job.queue_index].push_back(job.token); });
+  for (size_t queue_index = 0; queue_index < tokens.size(); ++queue_index) {
+    const std::vector<wq_token>& all = tokens[queue_index];
+    for (size_t first = 0; first < all.size(); first += call_jobs_max) {
+      const size_t count = std::min(call_jobs_max, all.size() - first);
+      std::vector<int32_t> codes(count, WQ_OK);
+      wq_call call = WQ_CALL_INIT;
+      call.durability = WQ_PROCESS;  // after a power cut nobody works on them anyway
+      wq_error err = WQ_ERROR_INIT;
+      const int32_t code = wq_extend(handles_[queue_index], all.data() + first, count, lease_ms_,
+                                     codes.data(), &call, &err);
+      const bool only_items = std::find(codes.begin(), codes.end(), code) != codes.end();
+      if (code != WQ_OK && !only_items) check(code, err);
+      for (size_t i = 0; i < count; ++i) {
+        if (codes[i] == WQ_OK) continue;
+        ++totals_.stale;
+        runner_->drop(all[first + i]);
+      }
+    }
+  }
+}
+
+// Pushes the lines that standard input has now, as one durable change.
+void Worker::feed() {
+  if (!feed_) return;
+  std::vector<std::string> lines;
+  std::string_view line;
+  LineReader::Next next = LineReader::Next::line;
+  while (lines.size() < feed_group_max &&
+         (next = feed_->try_next(line)) == LineReader::Next::line) {
+    lines.emplace_back(line);
+  }
+  feed_has_more_ = lines.size() == feed_group_max;
+  if (next == LineReader::Next::end) feed_.reset();
+  if (lines.empty()) return;
+  std::vector<wq_job_spec> specs(lines.size(), WQ_JOB_SPEC_INIT);
+  for (size_t i = 0; i < lines.size(); ++i) specs[i].payload = bytes_of(lines[i]);
+  wq_call call = WQ_CALL_INIT;
+  call.durability = durability_;
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_enqueue_many(handles_[0], specs.data(), specs.size(), sizeof(wq_job_spec), 0, &call,
+                        nullptr, 0, nullptr, &err),
+        err);
+  totals_.fed += lines.size();
+  ask_at_ = {};
+}
+
+void Worker::wait() {
+  if (finished() || (feed_ && feed_has_more_)) return;
+  // Nothing runs: the wait is that of wq_lease.
+  if (!stopping_ && runner_->in_flight() == 0 && !feed_) return;
+  std::vector<pollfd> polls = {{signals_->fd(), POLLIN, 0}};
+  if (feed_ && !stopping_) polls.push_back({STDIN_FILENO, POLLIN, 0});
+  runner_->add_polls(polls);
+  const auto now = steady_clock::now();
+  int64_t timeout_ms = std::chrono::duration_cast<milliseconds>(extend_at_ - now).count();
+  timeout_ms = std::clamp<int64_t>(timeout_ms, 0, poll_ready_ms);
+  ::poll(polls.data(), polls.size(), static_cast<int>(timeout_ms));
+}
+
+void Worker::tell_start() {
+  wq_error err = WQ_ERROR_INIT;
+  wq_recovery recovery = WQ_RECOVERY_INIT;
+  check(wq_store_get_recovery(store_.get(), &recovery, &err), err);
+  if (recovery.leases_expired > 0) {
+    context_.out().note("took back " + plural(recovery.leases_expired, "lease") +
+                        " of a worker that is gone");
+  }
+}
+
+void Worker::tell_summary() {
+  const double seconds = watch_.seconds();
+  progress_.reset();
+  if (context_.out().json()) {
+    Record record;
+    record.add("event", "summary")
+        .add("leased", totals_.leased)
+        .add("acked", totals_.acked)
+        .add("retried", totals_.retried)
+        .add("failed", totals_.failed)
+        .add("released", totals_.released)
+        .add("stale", totals_.stale)
+        .add("fed", totals_.fed)
+        .add("seconds", seconds);
+    context_.out().record(record);
+    return;
+  }
+  std::string text = "worked: " + plural(totals_.acked, "job") + " done";
+  const auto add = [&](uint64_t count, const char* what) {
+    if (count > 0) text += ", " + format_count(count) + " " + what;
+  };
+  add(totals_.retried, "to be retried");
+  add(totals_.failed, "failed for good");
+  add(totals_.released, "given back");
+  add(totals_.stale, "with a lost lease");
+  context_.out().note(text + " in " + format_duration(static_cast<int64_t>(seconds * 1000)) + " (" +
+                      format_rate(per_second(settled(), seconds)) + ")");
+}
+
+void check_options(const WorkOptions& options) {
+  if (options.command.empty()) {
+    fail_usage("work: say which command handles the jobs, behind --");
+  }
+  if (!program_exists(options.command[0])) {
+    fail_usage("work: there is no program '" + printable(options.command[0], 80) +
+               "' to run (looked in PATH)");
+  }
+  if (options.slots < 1 || options.slots > 1000) fail_usage("-n: outside 1 to 1000");
+  if (options.ahead < 1 || options.ahead > 10'000) fail_usage("--ahead: outside 1 to 10000");
+  if (!options.lines.empty() && options.lines != "json" && options.lines != "tab") {
+    fail_usage("--lines: '" + printable(options.lines, 60) + "' is none of json, tab");
+  }
+}
+
+}  // namespace
+
+int run_work(Context& context, const WorkOptions& options) {
+  check_options(options);
+  Worker worker(context, options);
+  return worker.run();
+}
+
+}  // namespace wq::cli
