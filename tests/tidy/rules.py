@@ -217,6 +217,7 @@ _CALL = r"(?<![\w.>:])(?:::)?"
 EVERYWHERE = ("src/*", "tests/*", "bench/*", "fuzz/*", "include/*", "bindings/*")
 IO_BACKENDS = ("src/io/posix_io.cc", "src/io/thread_io.cc", "src/io/uring_io.cc",
                "src/io/dir_lock.cc")
+SST_FILES = ("src/engine/store_rocks*.cc",)  # RocksDB writes them, past Io
 EVENTFD_USERS = ("src/engine/completion.cc",)
 FILE_CALLS = (r"pwritev?2?|pwrite64|preadv?2?|fsync|fdatasync|syncfs|sync_file_range|fallocate"
               r"|posix_fallocate|ftruncate|openat2?|unlinkat|renameat2?|fopen|freopen|mkstemp"
@@ -242,7 +243,7 @@ BANS = (
         r"|truncate|stat|lstat|fstat|remove)\s*\(", "Io and File (io/io.h)", LIBRARY,
         IO_BACKENDS + EVENTFD_USERS),
     Ban("file", r"\bstd::(?:[io]?fstream|filesystem(?!::path\b)|rename|remove)\b(?!_)", "Io and File (io/io.h)",
-        LIBRARY, IO_BACKENDS),
+        LIBRARY, IO_BACKENDS + SST_FILES),
     Ban("thread", r"\bstd::j?thread\b(?!::id)|\bpthread_create\b|\bstd::async\b",
         "the threads of engine.cc, or a step that the caller drives", LIBRARY,
         ("src/engine/engine.h", "src/engine/engine.cc", "src/io/thread_io.cc")),
@@ -256,7 +257,8 @@ BANS = (
     Ban("shared_ptr", r"\bstd::(?:shared_ptr|make_shared)\b",
         "unique_ptr, or a value with one owner", ENGINE_SIDE,
         # The content of a memory store outlives the store that a simulated crash takes away.
-        ("src/engine/store.h", "src/engine/store_mem.cc")),
+        # RocksDB's own interface is made of shared pointers.
+        ("src/engine/store.h", "src/engine/store_mem.cc", "src/engine/store_rocks*")),
     # Running out of memory is an exception everywhere, also where we ask for memory by hand.
     Ban("exception", r"(?<![\w:])throw\b(?!;| std::bad_alloc\(\))", "Status, or WQ_CHECK",
         ENGINE_SIDE, ("src/base/status.cc",)),
