@@ -80,7 +80,7 @@ void Engine::forget_checkpointed(Lsn frozen_lsn) {
   state_.complete();
   constexpr int64_t delay_horizon_ms = 60'000;
   const EvictionPolicy policy{options_.memory_budget_bytes / 2, options_.lane_window,
-                              environment_.clock->wall_ms() + delay_horizon_ms};
+                              wall_ms() + delay_horizon_ms};
   while (evict_some(state_, policy, evict_step_max)) {
     ++store_version_;
     { const MutexGap gap(mutex_); }

@@ -28,6 +28,9 @@ void CompletionQueue::watch(Lsn lsn, Durability level, uint64_t user_data) {
         level == Durability::memory ||
         (level == Durability::process ? log_.process_lsn() : log_.durable_lsn()) >= lsn;
     if (reached) {
+      // What was reached before this one goes first.
+      settle(process_, log_.process_lsn(), {});
+      settle(power_, log_.durable_lsn(), {});
       push_ready(Completion{user_data, lsn, Code::ok});
       return;
     }

@@ -47,8 +47,8 @@ Status Engine::note_failure(Status status) {
 
 // ---- the write path
 
-Command& Engine::begin(CommandType type) {
-  command_.reset(type, environment_.clock->wall_ms());
+Command& Engine::begin(CommandType type, int64_t now_ms) {
+  command_.reset(type, now_ms);
   return command_;
 }
 

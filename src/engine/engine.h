@@ -282,13 +282,21 @@ class Engine {
   Durability level_for(const CallOptions& call, Durability standard) const {
     return call.durability == 0 ? standard : static_cast<Durability>(call.durability);
   }
-  Command& begin(CommandType type) WQ_REQUIRES(mutex_);
+  Command& begin(CommandType type, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Command& begin(CommandType type) WQ_REQUIRES(mutex_) { return begin(type, wall_ms()); }
   Result<Queue*> queue_for(QueueId id) WQ_REQUIRES(mutex_);
   void wake_waiters() WQ_REQUIRES(mutex_);
   void wake_queue(Queue* queue) WQ_REQUIRES(mutex_);
   void note_pressure() WQ_REQUIRES(mutex_);
   Status wait_for_memory();
-  int64_t run_ms() const;   // wall time at open + monotonic time since: never steps
+  // The clocks cost more than most of what a call does: the hot calls read each of them once.
+  struct Now {
+    int64_t wall_ms = 0;
+    int64_t run_ms = 0;
+  };
+  Now now() const { return Now{wall_ms(), run_ms()}; }
+  int64_t wall_ms() const { return environment_.clock->wall_ms(); }
+  int64_t run_ms() const;  // wall time at open + monotonic time since: never steps
   void start_threads();
   void stop_threads();
   void on_log_progress();
@@ -299,15 +307,15 @@ class Engine {
     uint8_t priority = 0;
   };
   enum class Selection : uint8_t { found, none, refill };
-  Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, LaneId& cold)
-      WQ_REQUIRES(mutex_);
+  Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
+                   LaneId& cold) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
-                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+                       const Now& now, std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
   Status wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
                       Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
-  void view_of(const Job& job, JobView& view) const;
+  void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
   template <typename Check, typename Change>
@@ -318,12 +326,12 @@ class Engine {
     size_t handled = 0;
     bool more = false;
   };
-  Result<Due> run_due(size_t limit) WQ_REQUIRES(mutex_);
+  Result<Due> run_due(const Now& now, size_t limit) WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
-  bool delays_wanted(int64_t wall_ms) const WQ_REQUIRES(mutex_);
+  bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   void maintenance_loop();
   void checkpoint_loop();
   void flusher_loop();

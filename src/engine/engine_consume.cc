@@ -89,9 +89,9 @@ Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when the
 // very first of them is only in the store, in lane `cold`; one that comes later just ends the list.
 Engine::Selection Engine::select(const LeaseRequest& request,
-                                 const std::vector<Queue*>& queues, LaneId& cold) {
-  Command& command = begin(CommandType::lease);
-  const int64_t now_run_ms = run_ms();
+                                 const std::vector<Queue*>& queues, const Now& now,
+                                 LaneId& cold) {
+  Command& command = begin(CommandType::lease, now.wall_ms);
   command.first_generation = state_.next_generation;
   uint32_t left = request.max_jobs;
   bool refill = false;
@@ -121,14 +121,14 @@ Engine::Selection Engine::select(const LeaseRequest& request,
     if (taken == 0) continue;
     left -= taken;
     const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
-    command.groups.push_back(LeaseGroup{queue->id, taken, now_run_ms + lease_ms});
+    command.groups.push_back(LeaseGroup{queue->id, taken, now.run_ms + lease_ms});
   }
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
 }
 
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
-                             std::vector<JobView>& jobs, Lsn& lsn) {
+                             const Now& now, std::vector<JobView>& jobs, Lsn& lsn) {
   WQ_TRY_SET(lsn, commit(command_));
   jobs.reserve(command_.ids.size());
   size_t i = 0;
@@ -137,7 +137,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
     const auto queue_index = static_cast<uint32_t>(place - request.queues.begin());
     for (uint32_t n = 0; n < group.count; ++n, ++i) {
       JobView& view = jobs.emplace_back();
-      view_of(*state_.find(command_.ids[i]), view);
+      view_of(*state_.find(command_.ids[i]), now, view);
       view.queue_index = queue_index;
     }
   }
@@ -176,6 +176,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
   {
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
+    Now at;
     WQ_TRY(resolve(request, queues));
     for (;;) {
       if (closed_.load() || draining_) return Code::closed;
@@ -183,13 +184,14 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
         return Code::cancelled;
       }
-      WQ_TRY(run_due(due_step_max).take_status());
+      at = now();
+      WQ_TRY(run_due(at, due_step_max).take_status());
       LaneId cold{};
-      const Selection selection = select(request, queues, cold);
+      const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
       if (selection == Selection::refill) {
         WQ_TRY(refill_lane(cold.queue, cold.priority));
-      } else if (delays_wanted(environment_.clock->wall_ms())) {
+      } else if (delays_wanted(at.wall_ms)) {
         WQ_TRY(load_delays());
       } else {
         if (request.wait_ms == 0) return blocked_code(queues);
@@ -197,7 +199,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
       }
       WQ_TRY(resolve(request, queues));
     }
-    WQ_TRY(take_selected(request, queues, jobs, lsn));
+    WQ_TRY(take_selected(request, queues, at, jobs, lsn));
   }
   return finish(lsn, call, level_for(call, Durability::process));
 }

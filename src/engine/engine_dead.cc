@@ -71,6 +71,7 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
     if (version != store_version_) continue;
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     DeadPage page;
+    const Now at = now();
     for (ScannedDead& row : scan.rows) {
       if (state_.find(row.job.id) || !is_live_row(queue, row.job.row)) continue;
       page.jobs.push_back(view_of_stored(std::move(row.job), *queue));
@@ -80,7 +81,7 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
                                                            ? job->position > query.cursor
                                                            : job->position < query.cursor);
       if (!behind_cursor || !wanted(query, job->reason, job->since_ms)) continue;
-      view_of(*job, page.jobs.emplace_back());
+      view_of(*job, at, page.jobs.emplace_back());
       page.jobs.back().queue_name = queue->name;
     }
     std::sort(page.jobs.begin(), page.jobs.end(), [&](const JobView& a, const JobView& b) {

@@ -21,7 +21,7 @@ Status admit_to_queue(const Queue& queue) {
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, environment_.clock->wall_ms()));
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
   if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
   if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
   WQ_TRY(log_->wait_for_room());
@@ -54,7 +54,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     return Status(Code::invalid, "n: " + std::to_string(specs.size()) +
                                      " jobs in one call, give 1 to 10000");
   }
-  const int64_t now_ms = environment_.clock->wall_ms();
+  const int64_t now_ms = wall_ms();
   size_t accepted = 0;
   Status refusal;
   uint64_t bytes = 0;
@@ -139,7 +139,7 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
       if (const Job* job = state_.find(job_id)) {
         if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
         JobView view;
-        view_of(*job, view);
+        view_of(*job, now(), view);
         view.queue_name = queue->name;
         return view;
       }
@@ -157,7 +157,7 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
 
 // ---- reading jobs
 
-void Engine::view_of(const Job& job, JobView& view) const {
+void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.id = job.id;
   view.generation = job.generation;
   view.state = job.state;
@@ -173,9 +173,9 @@ void Engine::view_of(const Job& job, JobView& view) const {
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
   if (job.deadline_ms != 0) {
     // Deadlines run on the clock that never steps; people read the wall clock.
-    const int64_t remaining_ms = job.deadline_ms - run_ms();
+    const int64_t remaining_ms = job.deadline_ms - now.run_ms;
     view.remaining_ms = remaining_ms > 0 ? remaining_ms : 0;
-    view.deadline_ms = environment_.clock->wall_ms() + remaining_ms;
+    view.deadline_ms = now.wall_ms + remaining_ms;
   }
   if (job.last_error) view.last_error = *job.last_error;
   view.body = job.body;

@@ -182,7 +182,7 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     const int64_t since_ms = oldest_since_ms(*queue);
     if (since_ms != INT64_MAX) {
       out.oldest_ready_age_ms =
-          std::max<int64_t>(0, environment_.clock->wall_ms() - since_ms);
+          std::max<int64_t>(0, wall_ms() - since_ms);
     }
     return out;
   }

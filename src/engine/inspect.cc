@@ -70,8 +70,7 @@ class Scanner {
       if (!State::is_live(job)) return;
       ++report_.jobs;
       count(job->queue, job->state, job->priority);
-      const bool timed = job->heap_index != not_in_heap;
-      if (timed != (job->state == JobState::delayed || job->deadline_ms != 0)) {
+      if (job->has_timer() != (job->state == JobState::delayed || job->deadline_ms != 0)) {
         problem("job " + std::to_string(job->id) + " has a timer that does not fit its state");
       }
       if (job->state != JobState::delayed && !job->place.linked() && job->state != JobState::dead) {

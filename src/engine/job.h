@@ -29,6 +29,8 @@ constexpr uint32_t not_in_heap = UINT32_MAX;
 struct Job {
   ListLink place;     // lane head or tail, the queue's leased or dead list, or the garbage list
   ListLink changed;   // dirty or frozen list
+  ListLink timer;     // the ordered part of a TimerQueue
+  int64_t timer_ms = 0;
   Queue* queue = nullptr;
   JobId id = 0;
   uint64_t position = 0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
@@ -52,6 +54,8 @@ struct Job {
   uint64_t captured_in = 0;  // number of the checkpoint that captured it last
   BodyRef body;
   std::unique_ptr<std::string> last_error;
+
+  bool has_timer() const { return timer.linked() || heap_index != not_in_heap; }
 
   size_t resident_bytes() const {
     constexpr size_t allocator_overhead_bytes = 48;  // two blocks, one hash slot

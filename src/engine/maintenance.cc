@@ -9,37 +9,35 @@ namespace wq {
 
 // Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit` each.
 // Also called by lease, so that a job whose time has come is never late for a caller who asks.
-Result<Engine::Due> Engine::run_due(size_t limit) {
+Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
-  TimerHeap& leases = state_.leases();
-  const int64_t now_run_ms = run_ms();
-  if (!leases.empty() && leases.top().time_ms <= now_run_ms) {
-    Command& command = begin(CommandType::expire);
-    while (command.ids.size() < limit && !leases.empty() && leases.top().time_ms <= now_run_ms) {
-      Job* job = leases.top().job;
+  TimerQueue& leases = state_.leases();
+  if (!leases.empty() && leases.first_ms() <= now.run_ms) {
+    Command& command = begin(CommandType::expire, now.wall_ms);
+    while (command.ids.size() < limit && !leases.empty() && leases.first_ms() <= now.run_ms) {
+      Job* job = leases.first();
       leases.remove(job);  // apply leaves its place for good
       command.ids.push_back(job->id);
     }
     WQ_TRY(commit(command).take_status());
     due.handled += command.ids.size();
-    due.more = !leases.empty() && leases.top().time_ms <= now_run_ms;
+    due.more = !leases.empty() && leases.first_ms() <= now.run_ms;
     if (draining_) idle_.notify_all();
   }
-  TimerHeap& delays = state_.delays();
-  const int64_t now_ms = environment_.clock->wall_ms();
+  TimerQueue& delays = state_.delays();
   const bool has_cold = state_.cold_delayed_count() > 0;
   const DelayKey cursor = state_.delay_cursor;
   const auto promotable = [&] {
-    if (delays.empty() || delays.top().time_ms > now_ms) return false;
+    if (delays.empty() || delays.first_ms() > now.wall_ms) return false;
     // A job behind the cursor may have an earlier one before it that is not loaded yet.
-    const Job* job = delays.top().job;
+    const Job* job = delays.first();
     return !has_cold ||
-           DelayKey{delays.top().time_ms, job->queue->id, job->id} <= cursor;
+           DelayKey{delays.first_ms(), job->queue->id, job->id} <= cursor;
   };
   if (promotable()) {
-    Command& command = begin(CommandType::promote);
+    Command& command = begin(CommandType::promote, now.wall_ms);
     while (command.ids.size() < limit && promotable()) {
-      Job* job = delays.top().job;
+      Job* job = delays.first();
       delays.remove(job);
       command.ids.push_back(job->id);
     }
@@ -50,22 +48,22 @@ Result<Engine::Due> Engine::run_due(size_t limit) {
   return due;
 }
 
-bool Engine::delays_wanted(int64_t wall_ms) const {
+bool Engine::delays_wanted(int64_t now_ms) const {
   constexpr int64_t load_ahead_ms = 5'000;
-  return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= wall_ms + load_ahead_ms;
+  return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= now_ms + load_ahead_ms;
 }
 
 // Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
 int64_t Engine::next_due_wait_ms() {
   int64_t wait_ms = sleep_ms_max;
   if (!state_.leases().empty()) {
-    wait_ms = std::min(wait_ms, state_.leases().top().time_ms - run_ms());
+    wait_ms = std::min(wait_ms, state_.leases().first_ms() - run_ms());
   }
-  const int64_t wall_ms = environment_.clock->wall_ms();
+  const int64_t now_ms = wall_ms();
   if (!state_.delays().empty()) {
-    wait_ms = std::min(wait_ms, state_.delays().top().time_ms - wall_ms);
+    wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
-  if (delays_wanted(wall_ms)) return 0;
+  if (delays_wanted(now_ms)) return 0;
   return std::max<int64_t>(0, wait_ms);
 }
 
@@ -112,11 +110,11 @@ Status Engine::load_delays() {
 
 // One round of what needs the mutex; true = there is more to do at once.
 Result<bool> Engine::maintain() {
-  WQ_TRY_SET(const Due due, run_due(due_step_max));
+  WQ_TRY_SET(const Due due, run_due(now(), due_step_max));
   bool more = due.more || state_.sweep_garbage(evict_step_max);
   // Memory comes first: a flood of due jobs is loaded as fast as checkpoints free room for it.
   const bool room = state_.resident_bytes() <= options_.memory_budget_bytes;
-  if (delays_wanted(environment_.clock->wall_ms()) && (room || state_.delays().empty())) {
+  if (delays_wanted(wall_ms()) && (room || state_.delays().empty())) {
     WQ_TRY(load_delays());
     more = true;
   }

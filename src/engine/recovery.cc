@@ -252,7 +252,7 @@ Status Engine::expire_all_leases() {
   while (!state_.leases().empty()) {
     Command& command = begin(CommandType::expire);
     while (command.ids.size() < due_step_max && !state_.leases().empty()) {
-      Job* job = state_.leases().top().job;
+      Job* job = state_.leases().first();
       state_.leases().remove(job);
       command.ids.push_back(job->id);
     }

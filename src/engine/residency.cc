@@ -270,11 +270,11 @@ struct Evictor {
     const DelayKey horizon{policy.delay_horizon_ms, UINT32_MAX, UINT64_MAX};
     if (horizon < state.delay_cursor) state.delay_cursor = horizon;
     std::vector<Job*> far;
-    for (const TimerHeap::Entry& entry : state.delays().entries()) {
-      if (far.size() >= left) break;
-      const DelayKey key{entry.time_ms, entry.job->queue->id, entry.job->id};
-      if (state.delay_cursor < key && state.is_stored(entry.job)) far.push_back(entry.job);
-    }
+    state.delays().for_each([&](Job* job) {
+      if (far.size() >= left) return;
+      const DelayKey key{job->timer_ms, job->queue->id, job->id};
+      if (state.delay_cursor < key && state.is_stored(job)) far.push_back(job);
+    });
     for (Job* job : far) {
       if (!wanted()) return;
       evict(job);

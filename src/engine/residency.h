@@ -69,9 +69,6 @@ struct DelayPage {
   std::vector<StoredJob> jobs;
 };
 
-constexpr DelayKey delay_key_min{0, 0, 0};
-constexpr DelayKey delay_key_max{INT64_MAX, UINT32_MAX, UINT64_MAX};
-
 Result<DelayPage> read_delays(const Store& store, const DelayKey& after, const PageLimits& limits);
 Result<bool> merge_delays(State& state, DelayPage page);
 

@@ -154,12 +154,12 @@ void State::leave(Job* job) {
       break;
     }
     case JobState::delayed:
-      if (job->heap_index != not_in_heap) delays_.remove(job);
+      if (job->has_timer()) delays_.remove(job);
       --delayed_count_;
       break;
     case JobState::leased:
     case JobState::running:
-      if (job->heap_index != not_in_heap) leases_.remove(job);
+      if (job->has_timer()) leases_.remove(job);
       job->place.unlink();
       want_wake(queue);  // a slot is free
       break;
@@ -304,9 +304,9 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   } else {
     WQ_CHECK(state == JobState::delayed);
     std::vector<Job*> resident;
-    for (const TimerHeap::Entry& entry : delays_.entries()) {
-      if (entry.job->queue == queue) resident.push_back(entry.job);
-    }
+    delays_.for_each([&](Job* job) {
+      if (job->queue == queue) resident.push_back(job);
+    });
     for (Job* job : resident) {
       delays_.remove(job);
       garbage_.push_back(job);

@@ -21,9 +21,11 @@
 #include "engine/keys.h"
 #include "engine/queue.h"
 #include "engine/record.h"
-#include "engine/timer_heap.h"
+#include "engine/timer_queue.h"
 
 namespace wq {
+
+constexpr DelayKey delay_key_max{INT64_MAX, UINT32_MAX, UINT64_MAX};
 
 // One job as of a freeze, on its way to the store.
 struct CapturedJob {
@@ -99,14 +101,14 @@ class State {
   static void join_lane(Lane& lane);
 
   // ---- timers
-  TimerHeap& delays() { return delays_; }
-  TimerHeap& leases() { return leases_; }
-  const TimerHeap& delays() const { return delays_; }
-  const TimerHeap& leases() const { return leases_; }
+  TimerQueue& delays() { return delays_; }
+  TimerQueue& leases() { return leases_; }
+  const TimerQueue& delays() const { return delays_; }
+  const TimerQueue& leases() const { return leases_; }
   uint64_t delayed_count() const { return delayed_count_; }
   // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
-  DelayKey delay_cursor{INT64_MAX, UINT32_MAX, UINT64_MAX};
+  DelayKey delay_cursor = delay_key_max;
 
   // ---- counters of the store
   JobId next_job_id = 1;
@@ -155,8 +157,8 @@ class State {
   std::vector<Queue*> changed_queues_;
   std::vector<QueueId> removed_queues_;   // since the last freeze
   std::vector<QueueId> removing_queues_;  // in the running checkpoint
-  TimerHeap delays_;  // by wall clock due time
-  TimerHeap leases_;  // by deadline
+  TimerQueue delays_;  // by wall clock due time
+  TimerQueue leases_;  // by deadline
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
   uint64_t dirty_count_ = 0;
