@@ -149,13 +149,13 @@ std::string Walk::reason(const Attempt& attempt) const {
 
 Status Walk::check_end_against_successor() const {
   const SegmentHeader& next = next_->header;
-  if (last_lsn_ + 1 != next.first_lsn || last_hash_ != next.prev_hash) {
-    return corrupt_at(segment_.header.seq, offset_,
-                      "ends with record " + std::to_string(last_lsn_) + ", but " +
-                          segment_label(next.seq) + " continues another history from " +
-                          std::to_string(next.first_lsn));
+  if (offset_ == next.prev_end && last_lsn_ + 1 == next.first_lsn && last_hash_ == next.prev_hash) {
+    return Code::ok;
   }
-  return Code::ok;
+  return corrupt_at(segment_.header.seq, offset_,
+                    "does not end as " + segment_label(next.seq) + " says, which follows record " +
+                        std::to_string(next.first_lsn - 1) + " at " +
+                        std::to_string(next.prev_end) + "; one of them is of another history");
 }
 
 // Sound headers behind the break. One that knows more to be durable than was found proves damage.
@@ -238,6 +238,7 @@ Status Walk::run(TornTail* tail) {
       if (closed_ && next_ == nullptr) break;
       continue;
     }
+    if (next_ != nullptr && last_lsn_ + 1 >= next_->header.first_lsn) break;
     if (next_ != nullptr) {
       return corrupt_at(
           segment_.header.seq, at,

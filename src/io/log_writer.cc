@@ -102,6 +102,8 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
   const std::string final_path = log_directory_ + "/" + segment_file_name(header.seq);
   WQ_TRY(io_.rename(path, final_path));
   WQ_TRY(io_.sync_dir(log_directory_));
+  // Again, under the name that messages shall tell.
+  WQ_TRY_SET(file_, io_.open(final_path, OpenMode::read_write));
   outcome->written_bytes += segment_header_bytes;
   outcome->begun.push_back({final_path, header.seq, header.first_lsn, 0});
   seq_ = header.seq;

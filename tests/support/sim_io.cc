@@ -206,6 +206,8 @@ void SimState::carry_out(const Event& event) {
       inode->dropped = true;
       break;
     case Event::Kind::name:
+      // Also when replayed: an inode number is never given twice.
+      next_inode = std::max(next_inode, event.name.inode + 1);
       apply(names, dirs, event.name);
       name_changes.push_back(event.name);
       break;

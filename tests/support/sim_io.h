@@ -56,7 +56,7 @@ enum SimOps : uint32_t {
 
 struct SimFault {
   uint32_t ops = sim_changes;
-  std::string path;        // part of the path; empty = any. A rename matches by either name.
+  std::string path{};      // part of the path; empty = any. A rename matches by either name.
   uint64_t skip = 0;       // matching operations that pass before it strikes
   bool sticky = false;     // strikes once, or from then on
   int error = EIO;         // 0 = cut the transfer short instead of failing it

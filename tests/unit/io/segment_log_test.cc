@@ -241,7 +241,7 @@ TEST(SegmentLog, JumboRecordHasASegmentOfItsOwn) {
   Lsn next = 1;
   ASSERT_TRUE(log->replay(1,
                           [&](Lsn lsn, Bytes body) -> Status {
-                            EXPECT_EQ(as_text(body), record_body(lsn, sizes[lsn - 1]));
+                            EXPECT_TRUE(as_text(body) == record_body(lsn, sizes[lsn - 1])) << lsn;
                             ++next;
                             return Code::ok;
                           })
