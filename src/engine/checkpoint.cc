@@ -200,6 +200,7 @@ Status Engine::sweep_trash() {
       return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&
              t.priority == whole.priority;
     });
+    ++state_.residency.swept_trash;
   }
 }
 

@@ -198,6 +198,7 @@ EngineStats Engine::stats() {
   out.applied_lsn = applied_lsn_;
   out.resident_jobs = state_.jobs().size();
   out.resident_bytes = state_.resident_bytes();
+  out.residency = state_.residency;
   out.memory_budget_bytes = options_.memory_budget_bytes;
   out.checkpoints = checkpoints_;
   out.checkpoint_us_last = checkpoint_us_last_;

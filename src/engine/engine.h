@@ -163,6 +163,7 @@ struct EngineStats {
   uint64_t resident_jobs = 0;
   uint64_t resident_bytes = 0;
   uint64_t memory_budget_bytes = 0;
+  ResidencyStats residency;
   uint64_t checkpoints = 0;
   int64_t checkpoint_us_last = 0;
   int64_t checkpoint_us_max = 0;

@@ -94,6 +94,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->deadline_ms = row.deadline_ms;
   if (!row.last_error.empty()) job->last_error = std::make_unique<std::string>(row.last_error);
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   return job.release();
@@ -118,6 +119,7 @@ void State::evict(Job* job) {
   WQ_CHECK(is_stored(job));
   if (job->place.linked()) job->place.unlink();
   if (job->state == JobState::delayed) delays_.remove(job);
+  ++residency.evicted;
   free_job(job);
 }
 
@@ -134,7 +136,10 @@ void State::link_dirty(Job* job) {
 }
 
 void State::touch(Job* job) {
-  if (is_frozen(job)) capture(job);
+  if (is_frozen(job)) {
+    ++residency.copied_on_write;
+    capture(job);
+  }
   if (!job->changed.linked()) link_dirty(job);
 }
 

@@ -36,6 +36,14 @@ struct CapturedJob {
   StoredPlace before;    // what the store held until now
 };
 
+// What moved between memory and the store, since open.
+struct ResidencyStats {
+  uint64_t loaded[job_state_count] = {};  // jobs read from the store, by their state
+  uint64_t evicted = 0;
+  uint64_t copied_on_write = 0;  // captured early by a change during a checkpoint
+  uint64_t swept_trash = 0;      // finished ranges of cleared or deleted jobs
+};
+
 class State {
  public:
   State() = default;
@@ -115,6 +123,8 @@ class State {
   Generation next_generation = 1;
   QueueId next_queue_id = 1;
   std::vector<TrashRow> trash;
+
+  ResidencyStats residency;
 
   uint64_t resident_bytes() const { return resident_bytes_; }
   uint64_t dirty_count() const { return dirty_count_; }
