@@ -684,11 +684,12 @@ WQ_API void wq_store_close(wq_store **store);
 WQ_API int32_t wq_store_shutdown(wq_store *store, int64_t timeout_ms, wq_error *err);
 
 /* Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush, checkpoint.
- * Needed with WQ_OPEN_NO_THREADS; harmless without it.
+ * Needed with WQ_OPEN_NO_THREADS; without it the store does all that by itself, and the answer is
+ * WQ_E_UNSUPPORTED.
  * *next_due_ms (may be NULL) tells how long nothing will be due: 0 means call again at once, -1
  * that nothing is planned. A change by another call can make something due earlier.
- * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: none promised; what it flushes is told by wq_store_get_stats.
  * Thread: any.   Blocks: for disk I/O only.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -995,9 +996,9 @@ WQ_API void wq_batch_free(wq_batch **batch);
 /* Say that a leased job has been delivered and is being worked on: leased -> running.
  * A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It keeps its
  * place in max_running. Confirming a running job again sets its deadline anew.
- * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (another queue's job, or
- *          queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id, another
+ *          queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1006,12 +1007,13 @@ WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int
 
 /* Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's lease_ms),
  * in one change.
- * A lease past its deadline that was not reclaimed yet is extended like any other.
+ * A lease past its deadline that was not reclaimed yet is extended like any other. A running job
+ * without a deadline stays without one.
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each token. One that
  * is refused does not stop the others.
  * Returns: WQ_OK (all extended); else the code of the first token that was not, the others being
- *          extended: WQ_STALE, WQ_E_NOT_FOUND (another queue's job); or with nothing changed:
- *          WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
+ *          extended: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
+ *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
  *          WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_PROCESS.
@@ -1022,9 +1024,9 @@ WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int6
 
 /* Settle: the job is done and goes.
  * Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
- *          changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (another queue's job, or queue
- *          deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id, another queue's
+ *          job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Lost with the machine at a weaker level than
  *             WQ_POWER, the job runs again.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
@@ -1037,8 +1039,8 @@ WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call
  * `options` NULL: by policy, counted as an exception, no error text. A new priority holds from then
  * on, also after reopen.
  * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
- *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1049,8 +1051,8 @@ WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
  * It is ready again after delay_ms, at the tail of its priority, or at the head with
  * WQ_RELEASE_FRONT in `flags`.
  * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
- *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1060,8 +1062,8 @@ WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int
 /* Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts are
  * left. The error text is any bytes; it is cut to the limit and kept.
  * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
- *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1072,8 +1074,8 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item. One that
  * is refused does not stop the others. An invalid item refuses the whole call.
  * Returns: WQ_OK (all settled); else the code of the first item that was not, the others being
- *          settled: WQ_STALE, WQ_E_NOT_FOUND (another queue's job); or with nothing changed:
- *          WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
+ *          settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
+ *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
  *          WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.

@@ -1,10 +1,10 @@
-// What the files of src/capi share: the structs behind the opaque handles, and the ways into a
-// call.
+// What the files of src/capi share: the structs behind opaque handles, and the ways into a call.
 //
 // Lifetime: every handle but a batch, a list and a cancel token holds a reference to the StoreCore
 // of its store. wq_store_close closes the engine, which makes every later call CLOSED; the closed
-// engine object goes when the last handle does. So handles may be closed in any order. Thread
-// model: any thread; see handle.h for how closing and calling are kept apart. Lock order: an
+// engine object goes when the last handle does. So handles may be closed in any order.
+//
+// Thread model: any thread; see handle.h for how closing and calling are kept apart. Lock order: an
 // Interrupts mutex, then CancelToken and what lies below it; the pools' mutexes are leaves.
 #pragma once
 
@@ -258,6 +258,9 @@ class NewHandle {
  private:
   T* handle_;
 };
+
+// The handle of an opened engine. Tests give it engines on clocks and disks of their own.
+wq_store* make_store_handle(std::unique_ptr<StoreCore> core);
 
 // The common part of all closing calls: takes the caller's pointer and shuts the gate. Null when
 // there is nothing to do: NULL, another kind, closed already, or of another process, where the

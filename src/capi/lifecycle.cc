@@ -62,15 +62,13 @@ Status open_store(const char* path, const wq_store_options* options, uint32_t ab
   WQ_TRY(read_options(*in, engine_options));
   WQ_TRY_SET(const IoBackend backend, read_backend(in->io_backend));
 
-  NewHandle<wq_store> handle;
   auto core = std::make_unique<StoreCore>();
   WQ_TRY_SET(core->io, make_io(backend));
   Environment environment;
   environment.io = core->io.get();
   environment.clock = &system_clock();
   WQ_TRY_SET(core->engine, Engine::open(engine_options, environment));
-  handle->core = core.release();
-  *store = handle.release();
+  *store = make_store_handle(std::move(core));
   return {};
 }
 
@@ -80,6 +78,13 @@ Status check_timeout(int64_t timeout_ms) {
 }
 
 }  // namespace
+
+wq_store* make_store_handle(std::unique_ptr<StoreCore> core) {
+  NewHandle<wq_store> handle;
+  handle->core = core.release();
+  return handle.release();
+}
+
 }  // namespace wq
 
 extern "C" {

@@ -1,0 +1,201 @@
+// Codes of wq.h against the table of the library, names, predicates, and how a Status becomes a
+// wq_error.
+#include <gtest/gtest.h>
+#include <wq.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "capi/boundary.h"
+
+namespace wq {
+namespace {
+
+struct HeaderCode {
+  int32_t value;
+  const char* name;
+};
+
+constexpr HeaderCode header_codes[] = {
+    {WQ_OK, "OK"},
+    {WQ_EMPTY, "EMPTY"},
+    {WQ_TIMEOUT, "TIMEOUT"},
+    {WQ_STALE, "STALE"},
+    {WQ_DUPLICATE, "DUPLICATE"},
+    {WQ_DISABLED, "DISABLED"},
+    {WQ_PAUSED, "PAUSED"},
+    {WQ_CANCELLED, "CANCELLED"},
+    {WQ_CONFLICT, "CONFLICT"},
+    {WQ_E_INVALID, "INVALID"},
+    {WQ_E_TOO_LARGE, "TOO_LARGE"},
+    {WQ_E_UNSUPPORTED, "UNSUPPORTED"},
+    {WQ_E_VERSION, "VERSION"},
+    {WQ_E_NOT_FOUND, "NOT_FOUND"},
+    {WQ_E_CLOSED, "CLOSED"},
+    {WQ_E_FORKED, "FORKED"},
+    {WQ_E_LOCKED, "LOCKED"},
+    {WQ_E_READ_ONLY, "READ_ONLY"},
+    {WQ_E_NO_SPACE, "NO_SPACE"},
+    {WQ_E_FULL, "FULL"},
+    {WQ_E_NO_MEMORY, "NO_MEMORY"},
+    {WQ_E_IO, "IO"},
+    {WQ_E_CORRUPT, "CORRUPT"},
+    {WQ_E_POISONED, "POISONED"},
+    {WQ_E_INTERNAL, "INTERNAL"},
+};
+
+TEST(CapiError, HeaderAndTableHaveTheSameCodes) {
+  std::set<int32_t> in_header;
+  for (const HeaderCode& row : header_codes) {
+    EXPECT_TRUE(code_known(row.value)) << row.name;
+    EXPECT_STREQ(wq_error_name(row.value), row.name);
+    in_header.insert(row.value);
+  }
+  for (int32_t value = -1000; value <= 1000; value++) {
+    EXPECT_EQ(code_known(value), in_header.count(value) == 1) << value;
+  }
+}
+
+TEST(CapiError, UnknownCodesHaveGenericStrings) {
+  for (const int32_t value : {999, -999, INT32_MAX, INT32_MIN}) {
+    EXPECT_STREQ(wq_error_name(value), "UNKNOWN");
+    EXPECT_STREQ(wq_strerror(value), "unknown code");
+    EXPECT_EQ(wq_error_is_retryable(value), 0);
+    EXPECT_EQ(wq_error_maybe_committed(value), 0);
+    EXPECT_EQ(wq_error_is_fatal(value), 0);
+  }
+  EXPECT_STREQ(wq_strerror(WQ_E_NO_SPACE), code_text(Code::no_space));
+}
+
+TEST(CapiError, PredicatesAreWhatTheHeaderSays) {
+  const std::set<int32_t> retryable = {WQ_EMPTY,      WQ_TIMEOUT, WQ_DUPLICATE,
+                                       WQ_DISABLED,   WQ_PAUSED,  WQ_E_LOCKED,
+                                       WQ_E_NO_SPACE, WQ_E_FULL,  WQ_E_NO_MEMORY};
+  const std::set<int32_t> maybe = {WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_CLOSED};
+  const std::set<int32_t> fatal = {WQ_E_POISONED, WQ_E_INTERNAL};
+  for (const HeaderCode& row : header_codes) {
+    EXPECT_EQ(wq_error_is_retryable(row.value), retryable.count(row.value)) << row.name;
+    EXPECT_EQ(wq_error_maybe_committed(row.value), maybe.count(row.value)) << row.name;
+    EXPECT_EQ(wq_error_is_fatal(row.value), fatal.count(row.value)) << row.name;
+  }
+}
+
+TEST(CapiError, StatusIsToldInFull) {
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code =
+      boundary(&err, [] { return Status(Code::io, "log/1.seg: pwrite: no luck", EIO, 8192); });
+  EXPECT_EQ(code, WQ_E_IO);
+  EXPECT_EQ(err.code, WQ_E_IO);
+  EXPECT_EQ(err.os_errno, EIO);
+  EXPECT_EQ(err.offset, 8192u);
+  EXPECT_EQ(err.flags, WQ_ERROR_MAYBE_COMMITTED);
+  EXPECT_STREQ(err.message, "log/1.seg: pwrite: no luck");
+
+  EXPECT_EQ(boundary(&err, [] { return Status(Code::stale); }), WQ_STALE);
+  EXPECT_EQ(err.code, WQ_STALE);
+  EXPECT_EQ(err.os_errno, 0);
+  EXPECT_EQ(err.offset, 0u);
+  EXPECT_STREQ(err.message, code_text(Code::stale));
+
+  EXPECT_EQ(boundary(&err, [] { return Status(); }), WQ_OK);
+  EXPECT_EQ(err.code, WQ_OK);
+  EXPECT_EQ(err.flags, 0u);
+  EXPECT_STREQ(err.message, "");
+}
+
+TEST(CapiError, NothingThrownCrosses) {
+  wq_error err = WQ_ERROR_INIT;
+  EXPECT_EQ(boundary(&err, []() -> Status { throw std::bad_alloc(); }), WQ_E_NO_MEMORY);
+  int broken = 0;
+  const auto on_broken = [&](const Status&) { broken++; };
+  EXPECT_EQ(boundary(
+                &err, []() -> Status { throw std::bad_alloc(); }, on_broken),
+            WQ_E_NO_MEMORY);
+  EXPECT_EQ(broken, 0);
+  EXPECT_EQ(boundary(
+                &err, []() -> Status { throw CheckFailed("a.cc:1: broken"); }, on_broken),
+            WQ_E_INTERNAL);
+  EXPECT_STREQ(err.message, "a.cc:1: broken");
+  EXPECT_EQ(broken, 1);
+  EXPECT_EQ(boundary(
+                nullptr, []() -> Status { throw std::runtime_error("x"); }, on_broken),
+            WQ_E_INTERNAL);
+  EXPECT_EQ(boundary(
+                nullptr, []() -> Status { throw 42; }, on_broken),
+            WQ_E_INTERNAL);
+  EXPECT_EQ(broken, 3);
+}
+
+TEST(CapiError, LongMessagesAreCutAtACharacterEdge) {
+  wq_error err = WQ_ERROR_INIT;
+  const size_t room = sizeof err.message;
+  for (size_t lead = 0; lead < 4; lead++) {  // every phase of a three-byte character
+    std::string text(lead, 'x');
+    while (text.size() < 2 * room) text += "\xe2\x82\xac";
+    boundary(&err, [&] { return Status(Code::invalid, text); });
+    const std::string told = err.message;
+    EXPECT_LT(told.size(), room);
+    EXPECT_GT(told.size(), room - 4);
+    EXPECT_EQ((told.size() - lead) % 3, 0u) << "half a character at the end";
+    EXPECT_EQ(told, text.substr(0, told.size()));
+  }
+  boundary(&err, [&] { return Status(Code::invalid, std::string(room - 1, 'y')); });
+  EXPECT_EQ(std::string(err.message), std::string(room - 1, 'y'));
+}
+
+TEST(CapiError, MessagesStayOneLine) {
+  wq_error err = WQ_ERROR_INIT;
+  boundary(&err, [] { return Status(Code::invalid, std::string("a\nb\tc\0d\x7f", 8)); });
+  EXPECT_STREQ(err.message, "a b c d ");
+}
+
+TEST(CapiError, AnErrorThatIsNotInitialisedIsRefusedUntouched) {
+  bool ran = false;
+  const auto body = [&] {
+    ran = true;
+    return Status();
+  };
+  for (const uint32_t size : {0u, 8u, static_cast<uint32_t>(sizeof(wq_error)) - 1, UINT32_MAX}) {
+    wq_error err = WQ_ERROR_INIT;
+    err.struct_size = size;
+    err.code = 77;
+    EXPECT_EQ(boundary(&err, body), WQ_E_INVALID) << size;
+    EXPECT_EQ(err.code, 77);
+    EXPECT_FALSE(ran);
+  }
+}
+
+TEST(CapiError, StructInit) {
+  wq_job job;
+  std::memset(&job, 0xff, sizeof job);
+  wq_struct_init(&job, sizeof job);
+  const wq_job expected = WQ_JOB_INIT;
+  EXPECT_EQ(std::memcmp(&job, &expected, sizeof job), 0);
+  wq_struct_init(nullptr, 100);
+  uint32_t untouched = 7;
+  wq_struct_init(&untouched, sizeof untouched);
+  EXPECT_EQ(untouched, 7u);
+}
+
+TEST(CapiVersion, IsTheHeaders) {
+  EXPECT_EQ(wq_version(), static_cast<uint32_t>(WQ_VERSION_MAJOR << 16 | WQ_VERSION_MINOR << 8 |
+                                                WQ_VERSION_PATCH));
+  const std::string text = std::to_string(WQ_VERSION_MAJOR) + "." +
+                           std::to_string(WQ_VERSION_MINOR) + "." +
+                           std::to_string(WQ_VERSION_PATCH);
+  EXPECT_EQ(wq_version_string(), text);
+  const std::string info = wq_build_info();
+  EXPECT_NE(info.find("wq " + text), std::string::npos) << info;
+  EXPECT_NE(info.find("RocksDB "), std::string::npos) << info;
+  EXPECT_EQ(info.find('\n'), std::string::npos) << info;
+  EXPECT_EQ(info, wq_build_info());
+}
+
+}  // namespace
+}  // namespace wq
