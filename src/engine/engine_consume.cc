@@ -141,6 +141,11 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
       view.queue_index = queue_index;
     }
   }
+  // Longer leases do not run out before the maintenance thread looks up by itself.
+  const auto is_short = [&](const LeaseGroup& group) {
+    return group.deadline_ms - now.run_ms < sleep_ms_max;
+  };
+  if (std::any_of(command_.groups.begin(), command_.groups.end(), is_short)) wake_for_timers();
   // What is left may serve another waiter: a wake-up meant for two must not end with one.
   for (Queue* queue : queues) wake_queue(queue);
   return {};
@@ -221,6 +226,7 @@ Status Engine::confirm(QueueId id, Token token, int64_t run_ms_wanted, CallOptio
     item.id = token.id;
     item.generation = token.generation;
     WQ_TRY_SET(lsn, commit(command));
+    if (run_ms_wanted != 0) wake_for_timers();
   }
   return finish(lsn, call, level_for(call, Durability::power));
 }
