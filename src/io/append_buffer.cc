@@ -17,7 +17,8 @@ constexpr size_t capacity_kept_max = size_t{4} << 20;
 std::byte* AppendBuffer::grow(size_t bytes) {
   if (capacity_ - used_ < bytes) {
     const size_t capacity = std::max({capacity_min, capacity_ * 2, used_ + bytes});
-    auto memory = std::make_unique_for_overwrite<std::byte[]>(capacity);
+    std::unique_ptr<std::byte[], BlockAligned> memory(
+        static_cast<std::byte*>(::operator new[](capacity, std::align_val_t{io_block_bytes})));
     if (used_ > 0) std::memcpy(memory.get(), memory_.get(), used_);
     memory_ = std::move(memory);
     capacity_ = capacity;

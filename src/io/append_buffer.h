@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/codec.h"
 #include "io/frame.h"
+#include "io/io.h"
 
 namespace wq {
 
@@ -45,9 +47,16 @@ class AppendBuffer {
   std::byte* data(const AppendRun& run) { return memory_.get() + run.begin; }
 
  private:
+  // Direct writes want block-aligned memory, so that is what the first run of a buffer has.
+  struct BlockAligned {
+    void operator()(std::byte* memory) const {
+      ::operator delete[](memory, std::align_val_t{io_block_bytes});
+    }
+  };
+
   std::byte* grow(size_t bytes);
 
-  std::unique_ptr<std::byte[]> memory_;
+  std::unique_ptr<std::byte[], BlockAligned> memory_;
   size_t capacity_ = 0;
   size_t used_ = 0;
   std::vector<AppendRun> runs_;

@@ -30,6 +30,7 @@ enum class OpenMode : uint8_t {
   read,         // must exist
   read_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
   read_write,   // must exist
+  read_write_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
   create,       // must not exist; read and write
 };
 

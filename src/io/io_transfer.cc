@@ -93,11 +93,12 @@ void Transfer::collect(Piece& piece) {
   if (result > 0) {
     WQ_CHECK(static_cast<uint64_t>(result) <= piece.op.bytes);
     auto moved = static_cast<size_t>(result);
-    if (moved < piece.op.bytes) {
+    if (moved < piece.end - piece.begin) {
       irregular_ = true;
-      // A direct read goes on at a block edge only; reading a part again does no harm.
-      if (kind_ == IoKind::read) moved -= moved % io_block_bytes;
-      if (piece.begin + static_cast<size_t>(result) >= end_of_file_) moved = piece.op.bytes;
+      // A direct transfer goes on at a block edge only; moving a part again does no harm.
+      moved -= moved % io_block_bytes;
+      if (piece.begin + static_cast<size_t>(result) >= end_of_file_)
+        moved = piece.end - piece.begin;
     }
     piece.begin += moved;
     if (moved > 0) {

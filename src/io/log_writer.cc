@@ -8,6 +8,11 @@
 #include "io/io_transfer.h"
 
 namespace wq {
+namespace {
+
+constexpr uint32_t plain_barriers_min = 3;
+
+}  // namespace
 
 LogWriter::LogWriter(Io& io, std::unique_ptr<IoQueue> queue, SparePool& spares,
                      std::string log_directory, const StoreUuid& uuid, const LogSegment* previous)
@@ -58,7 +63,8 @@ Status LogWriter::write_run(AppendBuffer& group, const AppendRun& run, bool barr
   WriteMode mode = WriteMode::kernel;
   if (barrier) mode = unsynced_ ? WriteMode::sync_after : WriteMode::dsync;
   const size_t bytes = run.end - run.begin;
-  WQ_TRY(write_fully(*queue_, *file_, {data, bytes}, run.place.offset, mode));
+  File& file = barrier ? barrier_file(run) : *file_;
+  WQ_TRY(write_fully(*queue_, file, {data, bytes}, run.place.offset, mode));
   unsynced_ = !barrier;
   end_ = run.place.offset + frames;
   last_lsn_ = run.last_lsn;
@@ -104,12 +110,33 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
   WQ_TRY(io_.sync_dir(log_directory_));
   // Again, under the name that messages shall tell.
   WQ_TRY_SET(file_, io_.open(final_path, OpenMode::read_write));
+  WQ_TRY(open_direct(final_path));
   outcome->written_bytes += segment_header_bytes;
   outcome->begun.push_back({final_path, header.seq, header.first_lsn, 0});
   seq_ = header.seq;
   end_ = segment_header_bytes;
   last_lsn_ = header.first_lsn - 1;
   unsynced_ = false;
+  return Code::ok;
+}
+
+// Past the page cache a group goes to the device without a copy; but a change between the two ways
+// costs more than that saves, as the kernel then has to drop and read back pages. So only where no
+// group before asked for less than a barrier: not between the leases of a worker that waits for
+// each of its steps, but for a producer, and for a pipeline (docs/design/0001-log-writes.md).
+File& LogWriter::barrier_file(const AppendRun& run) {
+  plain_barriers_ = unsynced_ ? 0 : plain_barriers_ + 1;
+  const bool whole_blocks = run.place.offset % io_block_bytes == 0 &&
+                            (run.end - run.begin) % io_block_bytes == 0 &&
+                            run.begin % io_block_bytes == 0;
+  const bool direct = direct_ != nullptr && whole_blocks && plain_barriers_ >= plain_barriers_min;
+  return direct ? *direct_ : *file_;
+}
+
+Status LogWriter::open_direct(const std::string& path) {
+  auto opened = io_.open(path, OpenMode::read_write_direct);
+  if (!opened.ok() && opened.status().code() != Code::unsupported) return opened.take_status();
+  direct_ = opened.ok() ? std::move(opened).value() : nullptr;
   return Code::ok;
 }
 

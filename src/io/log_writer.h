@@ -47,6 +47,8 @@ class LogWriter {
   Result<std::string> write_header(const SegmentHeader& header, std::optional<SpareFile> spare);
   Status write_run(AppendBuffer& group, const AppendRun& run, bool barrier, WriteOutcome* outcome);
   Status sync_written(WriteOutcome* outcome);
+  Status open_direct(const std::string& path);
+  File& barrier_file(const AppendRun& run);
 
   Io& io_;
   const std::unique_ptr<IoQueue> queue_;
@@ -55,6 +57,9 @@ class LogWriter {
   const StoreUuid uuid_;
 
   std::unique_ptr<File> file_;  // null until the first write of this run
+  // The same file once more, past the page cache; null where the file system has no such thing.
+  std::unique_ptr<File> direct_;
+  uint32_t plain_barriers_ = 0;  // groups in a row that found nothing unsynced before them
   uint64_t seq_ = 0;            // of file_, or of the segment that precedes the first one
   uint64_t end_ = 0;            // behind the last frame
   uint64_t last_hash_ = 0;

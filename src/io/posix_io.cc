@@ -52,6 +52,8 @@ int open_flags(OpenMode mode) {
       return O_RDONLY | O_DIRECT;
     case OpenMode::read_write:
       return O_RDWR;
+    case OpenMode::read_write_direct:
+      return O_RDWR | O_DIRECT;
     case OpenMode::create:
       return O_RDWR | O_CREAT | O_EXCL;
   }
@@ -100,8 +102,9 @@ Status PosixFile::sync() {
 Result<std::unique_ptr<File>> PosixIo::open(const std::string& path, OpenMode mode) {
   const int fd = open_retrying(path.c_str(), open_flags(mode));
   if (fd < 0) {
-    if (errno == EINVAL && mode == OpenMode::read_direct) {
-      return Status(Code::unsupported, path + ": open: the file system has no direct reads",
+    const bool direct = mode == OpenMode::read_direct || mode == OpenMode::read_write_direct;
+    if (errno == EINVAL && direct) {
+      return Status(Code::unsupported, path + ": open: the file system has no direct transfers",
                     EINVAL);
     }
     return errno_status(path, "open");

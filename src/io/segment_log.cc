@@ -194,10 +194,12 @@ void SegmentLogImpl::flush_group() {
   ++group_;
   const bool power = wanted_power_ > durable_lsn_.load(std::memory_order_relaxed);
   std::swap(active_, flight_);
+  // Whole blocks: the kernel need not read the rest of a block that only a part of is written to,
+  // and past the page cache nothing else can be written. Blocks that a barrier covers are never
+  // written again.
+  const uint64_t edge = align_to_block(place_.offset);
+  if (!flight_.empty()) flight_.pad(static_cast<size_t>(edge - place_.offset));
   if (power) {
-    // Blocks that a barrier covers are never written again.
-    const uint64_t edge = align_to_block(place_.offset);
-    if (!flight_.empty()) flight_.pad(static_cast<size_t>(edge - place_.offset));
     place_.offset = edge;
     undurable_ = false;
   }
