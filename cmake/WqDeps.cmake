@@ -1,5 +1,5 @@
 # Third-party libraries, each behind a target wq::dep_*. Also installed next to wq-config.cmake and
-# run there for consumers of the static library: both sides look for the same things in the same way.
+# run there for consumers of the static library: both sides look for the same things in one way.
 #
 # Distributions are asked through pkg-config, other package managers through CMake configs. Debian's
 # librocksdb.a is not position independent and can not go into libwq.so: the shared RocksDB is used.

@@ -1,7 +1,8 @@
-// WQ_CHECK guards our own invariants and stays on in release builds. A broken one throws CheckFailed:
-// the C boundary turns it into INTERNAL and poisons the store, so the host process lives and nothing
-// more is written; in tests nothing catches it and the test fails. Never use it on caller input or on
-// bytes from disk: those get a Status. WQ_INVARIANT is for costly checks, on in WQ_INVARIANTS builds.
+// WQ_CHECK guards our own invariants and stays on in release builds. A broken one throws
+// CheckFailed: the C boundary turns it into INTERNAL and poisons the store, so the host process
+// lives and nothing more is written; in tests nothing catches it and the test fails. Never use it
+// on caller input or on bytes from disk: those get a Status. WQ_INVARIANT is for costly checks, on
+// in WQ_INVARIANTS builds.
 #pragma once
 
 #include <stdexcept>
@@ -18,10 +19,10 @@ class CheckFailed : public std::logic_error {
 
 }  // namespace wq
 
-#define WQ_CHECK(expression)                                                  \
-  do {                                                                        \
-    if (!(expression)) [[unlikely]]                                           \
-      ::wq::check_failed(#expression, __FILE__, __LINE__);                    \
+#define WQ_CHECK(expression)                               \
+  do {                                                     \
+    if (!(expression)) [[unlikely]]                        \
+      ::wq::check_failed(#expression, __FILE__, __LINE__); \
   } while (0)
 
 #ifdef WQ_INVARIANTS

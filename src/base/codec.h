@@ -1,5 +1,6 @@
-// Fixed-width integer codecs. Big-endian for keys, so that byte order is number order; little-endian
-// for headers in files. Callers check lengths; these never read past what they are given.
+// Fixed-width integer codecs. Big-endian for keys, so that byte order is number order;
+// little-endian for headers in files. Callers check lengths; these never read past what they are
+// given.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,5 @@
-// XXH3-64 (xxHash 0.8), the checksum of everything wq writes itself. The value is part of the format.
+// XXH3-64 (xxHash 0.8), the checksum of everything wq writes itself. The value is part of the
+// format.
 #pragma once
 
 #include <cstdint>

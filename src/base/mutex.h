@@ -54,8 +54,8 @@ class WQ_SCOPED_CAPABILITY MutexLock {
 };
 
 // The reverse: opens a gap in a held mutex for a scope, for I/O in the middle of a locked function.
-// The analysis of clang 14 has no word for it and takes the mutex as held throughout: what stands in
-// such a scope must not touch what the mutex guards.
+// The analysis of clang 14 has no word for it and takes the mutex as held throughout: what stands
+// in such a scope must not touch what the mutex guards.
 class MutexGap {
  public:
   explicit MutexGap(Mutex& mutex) WQ_NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) { mutex_.unlock(); }

@@ -46,7 +46,9 @@ CodeClass code_class(Code code) {
   return static_cast<int32_t>(code) < 0 ? CodeClass::internal : CodeClass::outcome;
 }
 
-bool code_known(int32_t value) { return find_row(static_cast<Code>(value)) != nullptr; }
+bool code_known(int32_t value) {
+  return find_row(static_cast<Code>(value)) != nullptr;
+}
 
 Status status_from_errno(int os_errno, const std::string& where, const char* operation,
                          uint64_t offset) {
@@ -57,7 +59,8 @@ Status status_from_errno(int os_errno, const std::string& where, const char* ope
 }
 
 void check_failed(const char* expression, const char* file, int line) {
-  throw CheckFailed(std::string(file) + ":" + std::to_string(line) + ": check failed: " + expression);
+  throw CheckFailed(std::string(file) + ":" + std::to_string(line) +
+                    ": check failed: " + expression);
 }
 
 }  // namespace wq

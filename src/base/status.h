@@ -1,7 +1,7 @@
 // Status: the checked result of everything that can fail or can end in an expected other way.
-// A code below zero is an error, zero is ok, above zero an outcome. Detail (where, errno, offset) is
-// built once, at the lowest layer that knows it, and never reworded upward. The ok and outcome paths
-// never allocate.
+// A code below zero is an error, zero is ok, above zero an outcome. Detail (where, errno, offset)
+// is built once, at the lowest layer that knows it, and never reworded upward. The ok and outcome
+// paths never allocate.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ enum class Code : int32_t {
 
 enum class CodeClass : uint8_t { outcome, usage, state, limit, storage, internal };
 
-const char* code_name(Code code);   // "STALE"; a generic name for a value that is not in the table
-const char* code_text(Code code);   // one line of English, never null
+const char* code_name(Code code);  // "STALE"; a generic name for a value that is not in the table
+const char* code_text(Code code);  // one line of English, never null
 CodeClass code_class(Code code);
 bool code_known(int32_t value);
 
 struct StatusDetail {
-  std::string message;     // one line: what, where, what to do
-  int os_errno = 0;        // 0 = none
-  uint64_t offset = 0;     // byte offset in the file that `message` names, if any
+  std::string message;  // one line: what, where, what to do
+  int os_errno = 0;     // 0 = none
+  uint64_t offset = 0;  // byte offset in the file that `message` names, if any
 };
 
 class [[nodiscard]] Status {
@@ -36,8 +36,8 @@ class [[nodiscard]] Status {
   Status(Code code) : code_(code) {}  // NOLINT(google-explicit-constructor): `return Code::stale;`
   Status(Code code, std::string message, int os_errno = 0, uint64_t offset = 0)
       : code_(code),
-        detail_(std::make_unique<StatusDetail>(
-            StatusDetail{std::move(message), os_errno, offset})) {}
+        detail_(
+            std::make_unique<StatusDetail>(StatusDetail{std::move(message), os_errno, offset})) {}
 
   Status(Status&&) noexcept = default;
   Status& operator=(Status&&) noexcept = default;
@@ -65,14 +65,14 @@ class [[nodiscard]] Status {
   std::unique_ptr<StatusDetail> detail_;
 };
 
-// "log/0001.seg: pwrite: No space left on device": ENOSPC and EDQUOT become no_space, ENOMEM no_memory.
+// "log/0001.seg: pwrite: No space left on device": ENOSPC and EDQUOT become no_space, ENOMEM
+// no_memory.
 Status status_from_errno(int os_errno, const std::string& where, const char* operation,
                          uint64_t offset = 0);
 
 }  // namespace wq
 
-#define WQ_TRY(expr)                                   \
-  do {                                                 \
-    if (::wq::Status wq_try_s = (expr); !wq_try_s.ok()) \
-      return wq_try_s;                                 \
+#define WQ_TRY(expr)                                                     \
+  do {                                                                   \
+    if (::wq::Status wq_try_s = (expr); !wq_try_s.ok()) return wq_try_s; \
   } while (0)

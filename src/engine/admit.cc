@@ -5,7 +5,9 @@
 namespace wq {
 namespace {
 
-Status invalid(std::string message) { return Status(Code::invalid, std::move(message)); }
+Status invalid(std::string message) {
+  return Status(Code::invalid, std::move(message));
+}
 
 }  // namespace
 
@@ -76,8 +78,8 @@ namespace {
 
 Status admit_headers(std::span<const Header> headers) {
   if (headers.size() > headers_count_max) {
-    return Status(Code::too_large, "headers: there are " + std::to_string(headers.size()) +
-                                       ", the limit is 1024");
+    return Status(Code::too_large,
+                  "headers: there are " + std::to_string(headers.size()) + ", the limit is 1024");
   }
   size_t bytes = 0;
   for (const Header& header : headers) {
@@ -99,8 +101,7 @@ Status admit_headers(std::span<const Header> headers) {
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
   if (spec.payload.size() > payload_bytes_max) {
     return Status(Code::too_large, "payload: has " + std::to_string(spec.payload.size()) +
-                                       " bytes, the limit is " +
-                                       std::to_string(payload_bytes_max));
+                                       " bytes, the limit is " + std::to_string(payload_bytes_max));
   }
   WQ_TRY(admit_headers(spec.headers));
   WQ_TRY(admit_delay_ms("delay_ms", spec.delay_ms));

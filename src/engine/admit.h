@@ -1,5 +1,5 @@
-// Admission: checks of a request against the limits of SPEC section 5, before anything changes. Every
-// refusal names the field. Free functions without state. Thread model: any.
+// Admission: checks of a request against the limits of SPEC section 5, before anything changes.
+// Every refusal names the field. Free functions without state. Thread model: any.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// apply: THE transition (DESIGN D8). Live calls, recovery and the simulator all change the state by it
-// and by nothing else. Everything it needs is in the command: no clock, no I/O, no randomness.
+// apply: THE transition (DESIGN D8). Live calls, recovery and the simulator all change the state by
+// it and by nothing else. Everything it needs is in the command: no clock, no I/O, no randomness.
 // Every job that a command names must be resident; recovery sees to that first (residency.h).
 #pragma once
 
@@ -23,8 +23,9 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 
 uint32_t attempts_allowed(const Job& job);
 
-// Ids and generations that an unclean stop may have handed out without leaving a trace on the disk are
-// skipped at the next open. Ids: the log bounds unflushed bytes to 32 MiB, a job takes over 40 of them.
+// Ids and generations that an unclean stop may have handed out without leaving a trace on the disk
+// are skipped at the next open. Ids: the log bounds unflushed bytes to 32 MiB, a job takes over 40
+// of them.
 constexpr uint64_t unclean_job_id_gap = 1ull << 20;
 constexpr uint64_t unclean_generation_gap = 1ull << 32;
 

@@ -1,6 +1,6 @@
-// Body: the immutable bytes of one job (its encoded Envelope), shared by the resident job, by batches
-// in the hands of callers and by a running checkpoint, without copying. Thread rule: the count is
-// atomic, so a reference may be dropped on any thread with no lock held.
+// Body: the immutable bytes of one job (its encoded Envelope), shared by the resident job, by
+// batches in the hands of callers and by a running checkpoint, without copying. Thread rule: the
+// count is atomic, so a reference may be dropped on any thread with no lock held.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// CancelToken: ends waits from another thread. It takes locks, so a signal handler must not fire it: it
-// hands over to a thread. Lock order: a token's mutex comes before the engine's.
+// CancelToken: ends waits from another thread. It takes locks, so a signal handler must not fire
+// it: it hands over to a thread. Lock order: a token's mutex comes before the engine's.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace wq {
 struct Waiter {
   Mutex* mutex = nullptr;  // of the engine
   CondVar wake;
-  bool signaled = false;   // a job or slot was meant for this waiter
+  bool signaled = false;        // a job or slot was meant for this waiter
   std::vector<WaitNode> nodes;  // one per queue, linked in the queues' lists
 };
 

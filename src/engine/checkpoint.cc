@@ -48,8 +48,8 @@ Status Engine::run_checkpoint() {
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   } else if (failure_.ok()) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
-    failure_ = Status(Code::poisoned, "checkpoint: " + written.message() +
-                                          "; close the store and open it again");
+    failure_ = Status(Code::poisoned,
+                      "checkpoint: " + written.message() + "; close the store and open it again");
   }
   checkpoint_running_ = false;
   memory_freed_.notify_all();
@@ -68,8 +68,8 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
   return store_->failure();
 }
 
-// The store has everything up to the freeze: ended jobs can be forgotten and clean ones evicted. Each
-// step that makes the job table forget something raises the store version, see residency.h.
+// The store has everything up to the freeze: ended jobs can be forgotten and clean ones evicted.
+// Each step that makes the job table forget something raises the store version, see residency.h.
 void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
   ++store_version_;
@@ -165,8 +165,8 @@ Status erase_trash(Store& store, Family family, TrashStep& step) {
 
 }  // namespace
 
-// Only trash that the checkpoint knows of: a replay from an older state still needs the rows. A crash
-// in the middle is harmless, the rest is found again.
+// Only trash that the checkpoint knows of: a replay from an older state still needs the rows. A
+// crash in the middle is harmless, the rest is found again.
 Status Engine::sweep_trash() {
   for (;;) {
     TrashRow row;

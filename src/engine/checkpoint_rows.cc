@@ -8,7 +8,8 @@
 namespace wq {
 namespace {
 
-// A shorter run is cheaper as point deletes than as a range tombstone, which every later read meets.
+// A shorter run is cheaper as point deletes than as a range tombstone, which every later read
+// meets.
 constexpr size_t range_erase_min = 64;
 
 struct IndexRow {
@@ -84,7 +85,9 @@ Status erase_job_run(const std::vector<CapturedJob>& jobs, size_t begin, size_t 
   return {};
 }
 
-bool is_erased(const CapturedJob& job) { return job.row.state == JobState::gone; }
+bool is_erased(const CapturedJob& job) {
+  return job.row.state == JobState::gone;
+}
 
 Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& checkpoint) {
   std::sort(jobs.begin(), jobs.end(),
@@ -94,8 +97,7 @@ Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& 
     if (!is_erased(job)) {
       job.row.last_error = job.error;
       const std::string key = job.body ? job_body_key(job.id) : job_state_key(job.id);
-      WQ_TRY(checkpoint.put(Family::job, key,
-                            as_text(encoder.job_row(job.row, job.body.bytes()))));
+      WQ_TRY(checkpoint.put(Family::job, key, as_text(encoder.job_row(job.row, job.body.bytes()))));
       job.body = BodyRef();  // free memory as the checkpoint goes
       ++i;
       continue;

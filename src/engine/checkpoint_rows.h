@@ -13,7 +13,7 @@
 namespace wq {
 
 struct CheckpointContent {
-  std::vector<CapturedJob> jobs;        // sorted by write_rows
+  std::vector<CapturedJob> jobs;  // sorted by write_rows
   std::vector<QueueRow> queues;
   std::vector<QueueId> removed_queues;  // as of the freeze
   MetaRow meta;

@@ -1,7 +1,7 @@
-// Command: one logical change of the store, with every choice already made (ids, generations, times),
-// so that applying it needs no clock, no randomness and no I/O. One command is one log record.
-// One struct serves all types: the engine keeps one and reuses its vectors, so that the hot path
-// does not allocate. Only the members named beside a type have a meaning for it.
+// Command: one logical change of the store, with every choice already made (ids, generations,
+// times), so that applying it needs no clock, no randomness and no I/O. One command is one log
+// record. One struct serves all types: the engine keeps one and reuses its vectors, so that the hot
+// path does not allocate. Only the members named beside a type have a meaning for it.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ struct NewJob {
   int64_t due_ms = 0;         // 0 = ready at once
   uint32_t max_attempts = 0;  // 0 = the queue's
   uint8_t priority = default_priority;
-  Bytes envelope = {};        // encoded Envelope; see record.h
+  Bytes envelope = {};  // encoded Envelope; see record.h
 };
 
 struct LeaseGroup {
   QueueId queue = 0;
-  uint32_t count = 0;      // how many of `ids` belong to this group
+  uint32_t count = 0;  // how many of `ids` belong to this group
   int64_t deadline_ms = 0;
 };
 
@@ -60,7 +60,7 @@ struct SettleItem {
   SettleKind kind = SettleKind::ack;
   uint8_t flags = 0;
   uint8_t priority = 0;
-  int64_t delay_ms = 0;      // nack, release; -1 = by the retry policy (nack only)
+  int64_t delay_ms = 0;         // nack, release; -1 = by the retry policy (nack only)
   std::string_view error = {};  // nack, fail; already cut to error_bytes_max
 };
 

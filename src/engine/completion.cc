@@ -105,8 +105,8 @@ Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_
     constexpr int64_t ns_per_ms = 1'000'000;
     // One wait is enough: only a completion or the end of the store wakes it, and a spurious
     // wake-up is answered like an early time-out by the loop of the caller.
-    wake_.wait_for_ns(mutex_, timeout_ms > INT64_MAX / ns_per_ms ? INT64_MAX
-                                                                 : timeout_ms * ns_per_ms);
+    wake_.wait_for_ns(mutex_,
+                      timeout_ms > INT64_MAX / ns_per_ms ? INT64_MAX : timeout_ms * ns_per_ms);
   }
   while (ready_.empty() && !closed_ && timeout_ms < 0) wake_.wait(mutex_);
   size_t taken = 0;

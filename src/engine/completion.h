@@ -1,7 +1,7 @@
 // CompletionQueue: tells an event loop when changes became durable, so that one thread can keep
-// thousands of durable operations in flight. A call posts (LSN, level) here in place of waiting; each
-// advance of the log moves what is reached to the ready side and signals the eventfd.
-// Thread model: any thread. Lock order: after the engine's mutex, before nothing.
+// thousands of durable operations in flight. A call posts (LSN, level) here in place of waiting;
+// each advance of the log moves what is reached to the ready side and signals the eventfd. Thread
+// model: any thread. Lock order: after the engine's mutex, before nothing.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,7 @@ class CompletionQueue {
     Lsn lsn;
     uint64_t user_data;
   };
-  void settle(std::deque<Pending>& pending, Lsn reached, const Status& failure)
-      WQ_REQUIRES(mutex_);
+  void settle(std::deque<Pending>& pending, Lsn reached, const Status& failure) WQ_REQUIRES(mutex_);
   void push_ready(const Completion& completion) WQ_REQUIRES(mutex_);
   Status drive(int64_t timeout_ms);
 

@@ -69,7 +69,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   } catch (...) {
     // The record is in the log but not in the state: only a replay can put that right.
     failure_ = Status(Code::poisoned, "a change could not be applied; close the store and reopen");
-      throw;
+    throw;
   }
   if (!state_.wake_queue.empty()) wake_waiters();
   note_pressure();
@@ -86,7 +86,9 @@ Status Engine::finish(Lsn lsn, CallOptions& call, Durability level) {
   return log_->wait(lsn, level);
 }
 
-void Engine::on_log_progress() { completions_.on_progress(); }
+void Engine::on_log_progress() {
+  completions_.on_progress();
+}
 
 // ---- waking
 
@@ -120,10 +122,10 @@ void Engine::wake_queue(Queue* queue) {
 // Called after each change: asks for a checkpoint in time and tells enqueue when memory is short.
 void Engine::note_pressure() {
   const uint64_t budget = options_.memory_budget_bytes;
-  const bool wanted = log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
-                      state_.dirty_count() > options_.checkpoint_dirty_jobs ||
-                      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 >
-                                                                   state_.jobs().size());
+  const bool wanted =
+      log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
+      state_.dirty_count() > options_.checkpoint_dirty_jobs ||
+      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 > state_.jobs().size());
   if (wanted && !checkpoint_wanted_) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();

@@ -1,14 +1,16 @@
-// Engine: one open store. Every public call validates, takes the one mutex, builds a Command, appends
-// it to the log, applies it to the resident state, releases the mutex and then waits for the
-// durability that was asked for. No I/O happens under the mutex. The way of a change through the code:
+// Engine: one open store. Every public call validates, takes the one mutex, builds a Command,
+// appends it to the log, applies it to the resident state, releases the mutex and then waits for
+// the durability that was asked for. No I/O happens under the mutex. The way of a change through
+// the code:
 //
-//   enqueue() [engine_produce.cc] -> admit -> Encoder::command -> commit() [engine.cc]: Log::append,
-//   apply() [apply.cc], wake waiters -> finish(): Log::wait or the caller's completion queue
+//   enqueue() [engine_produce.cc] -> admit -> Encoder::command -> commit() [engine.cc]:
+//   Log::append, apply() [apply.cc], wake waiters -> finish(): Log::wait or the caller's completion
+//   queue
 //
-// Thread model: any thread, except open (returns the engine) and destruction (after close(), with no
-// call running). Threads of its own (unless options.threads is off): flusher (background log flushes),
-// maintenance (timers, refill), checkpointer. Lock order: CancelToken, then the engine's mutex, then
-// the completion queues' and the log's own.
+// Thread model: any thread, except open (returns the engine) and destruction (after close(), with
+// no call running). Threads of its own (unless options.threads is off): flusher (background log
+// flushes), maintenance (timers, refill), checkpointer. Lock order: CancelToken, then the engine's
+// mutex, then the completion queues' and the log's own.
 #pragma once
 
 #include <atomic>
@@ -93,7 +95,8 @@ struct EnqueueOutcome {
   JobId id = 0;
 };
 
-// A job as it was when it was read. Shares the body with the engine; needs no lock, outlives the store.
+// A job as it was when it was read. Shares the body with the engine; needs no lock, outlives the
+// store.
 struct JobView {
   JobId id = 0;
   Generation generation = 0;
@@ -105,15 +108,15 @@ struct JobView {
   uint32_t exceptions = 0;
   uint32_t max_attempts = 0;
   uint32_t replays = 0;
-  int64_t since_ms = 0;      // when it entered its state
-  int64_t due_ms = 0;        // delayed: when it becomes ready
+  int64_t since_ms = 0;  // when it entered its state
+  int64_t due_ms = 0;    // delayed: when it becomes ready
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
-  std::string queue_name;    // only filled by get and dead listings
+  std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
-  BodyRef body;              // an Envelope, verified
+  BodyRef body;  // an Envelope, verified
 };
 
 struct LeaseRequest {
@@ -201,8 +204,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // ---- store (engine.cc, maintenance.cc, checkpoint.cc, inspect.cc)
-  // Wakes all waiting calls with CLOSED, waits until every call has left, flushes, checkpoints if the
-  // store is healthy, and lets go of the directory. The first error met; the engine is closed anyway.
+  // Wakes all waiting calls with CLOSED, waits until every call has left, flushes, checkpoints if
+  // the store is healthy, and lets go of the directory. The first error met; the engine is closed
+  // anyway.
   Status close();
   // No new leases; waits until nothing is leased or running, then flushes and checkpoints.
   Status shutdown(int64_t timeout_ms);
@@ -222,8 +226,8 @@ class Engine {
   Result<QueueId> open_queue(std::string_view name, const QueueConfig& config, uint32_t fields,
                              bool create, CallOptions& call);
   Status configure(QueueId queue, const QueueConfig& config, uint32_t fields, CallOptions& call);
-  // pause: active -> paused; resume: paused -> active; disable: any -> disabled; enable: disabled ->
-  // active. Already there is OK and writes nothing. CONFLICT: the queue is in the third status.
+  // pause: active -> paused; resume: paused -> active; disable: any -> disabled; enable: disabled
+  // -> active. Already there is OK and writes nothing. CONFLICT: the queue is in the third status.
   enum class StatusChange : uint8_t { pause, resume, disable, enable };
   Status change_status(QueueId queue, StatusChange change, CallOptions& call);
   Result<QueueConfig> config(QueueId queue);
@@ -371,26 +375,27 @@ class Engine {
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
-  int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) = 0;  // when it wakes by itself; 0 = it is awake
+  int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) =
+      0;  // when it wakes by itself; 0 = it is awake
   uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
-  CondVar memory_freed_;   // a checkpoint ended
-  CondVar idle_;           // the last call left, or nothing is leased any more
+  CondVar memory_freed_;                  // a checkpoint ended
+  CondVar idle_;                          // the last call left, or nothing is leased any more
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
 
-  // Pairs with close(): calls enter by an increment and then look at closed_; close() sets closed_ and
-  // then waits for zero. Both seq_cst, so one of the two sees the other.
+  // Pairs with close(): calls enter by an increment and then look at closed_; close() sets closed_
+  // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false}; // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};   // free space is below the reserve
+  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};    // free space is below the reserve
 
   CompletionRegistry completions_;
 

@@ -21,7 +21,8 @@ Status admit_lease(const LeaseRequest& request) {
   return request.lease_ms == 0 ? Status() : admit_lease_ms("lease_ms", request.lease_ms);
 }
 
-// The token can wake the waiter while this object lives. Made and destroyed without the engine's mutex.
+// The token can wake the waiter while this object lives. Made and destroyed without the engine's
+// mutex.
 class CancelScope {
  public:
   CancelScope(CancelToken* token, Waiter& waiter) : token_(token), waiter_(waiter) {
@@ -86,11 +87,11 @@ Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
   return paused ? Code::paused : Code::disabled;
 }
 
-// Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when the
-// very first of them is only in the store, in lane `cold`; one that comes later just ends the list.
-Engine::Selection Engine::select(const LeaseRequest& request,
-                                 const std::vector<Queue*>& queues, const Now& now,
-                                 LaneId& cold) {
+// Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
+// the very first of them is only in the store, in lane `cold`; one that comes later just ends the
+// list.
+Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<Queue*>& queues,
+                                 const Now& now, LaneId& cold) {
   Command& command = begin(CommandType::lease, now.wall_ms);
   command.first_generation = state_.next_generation;
   uint32_t left = request.max_jobs;
@@ -161,8 +162,8 @@ Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue
   const int64_t sleep_ms = options_.threads ? sleep_ms_max : next_due_wait_ms();
   int64_t sleep_ns = std::min(sleep_ms_max, sleep_ms) * ns_per_ms;
   if (deadline_ns >= 0) sleep_ns = std::min(sleep_ns, deadline_ns - now_ns);
-  const bool stop = waiter.signaled || closed_.load() || draining_ ||
-                    (request.cancel && request.cancel->fired());
+  const bool stop =
+      waiter.signaled || closed_.load() || draining_ || (request.cancel && request.cancel->fired());
   if (!stop && sleep_ns > 0) waiter.wake.wait_for_ns(mutex_, sleep_ns);
   return {};
 }
@@ -170,10 +171,9 @@ Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue
 Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {
   WQ_ENTER();
   WQ_TRY(admit_lease(request));
-  const int64_t deadline_ns =
-      request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
-          ? -1
-          : environment_.clock->mono_ns() + request.wait_ms * ns_per_ms;
+  const int64_t deadline_ns = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
+                                  ? -1
+                                  : environment_.clock->mono_ns() + request.wait_ms * ns_per_ms;
   Waiter waiter;
   waiter.mutex = &mutex_;
   const CancelScope cancel_scope(request.cancel, waiter);

@@ -8,7 +8,8 @@ namespace wq {
 namespace {
 
 constexpr uint32_t dead_page_max = 1'000;
-// How many rows one call looks at when a filter refuses most of them; the cursor goes on from there.
+// How many rows one call looks at when a filter refuses most of them; the cursor goes on from
+// there.
 constexpr size_t dead_scan_max = 20'000;
 
 bool wanted(const DeadQuery& query, DeadReason reason, int64_t died_ms) {
@@ -33,8 +34,8 @@ Result<DeadScan> scan_dead(const Store& store, QueueId queue, const DeadQuery& q
   DeadScan out;
   const uint64_t low = query.oldest_first ? query.cursor + 1 : 0;
   const uint64_t high = query.oldest_first || query.cursor == 0 ? UINT64_MAX : query.cursor;
-  const auto cursor = store.scan(Family::dlq, dead_key(queue, low), dead_key(queue, high),
-                                 !query.oldest_first);
+  const auto cursor =
+      store.scan(Family::dlq, dead_key(queue, low), dead_key(queue, high), !query.oldest_first);
   size_t looked_at = 0;
   for (; cursor->valid(); cursor->next()) {
     if (out.rows.size() > query.limit || looked_at++ >= dead_scan_max) return out;
@@ -77,9 +78,9 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
       page.jobs.push_back(view_of_stored(std::move(row.job), *queue));
     }
     for (const Job* job = queue->dead.front(); job; job = queue->dead.next(job)) {
-      const bool behind_cursor = query.cursor == 0 || (query.oldest_first
-                                                           ? job->position > query.cursor
-                                                           : job->position < query.cursor);
+      const bool behind_cursor =
+          query.cursor == 0 ||
+          (query.oldest_first ? job->position > query.cursor : job->position < query.cursor);
       if (!behind_cursor || !wanted(query, job->reason, job->since_ms)) continue;
       view_of(*job, at, page.jobs.emplace_back());
       page.jobs.back().queue_name = queue->name;

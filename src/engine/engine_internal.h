@@ -47,8 +47,9 @@ inline Status no_such_job(JobId id) {
   return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
 }
 
-// Commits one change of one job, wherever the job is. `check(state, generation)` says whether the job
-// may be changed so; `change()` builds and commits the command. NOT_FOUND when the queue has no such job.
+// Commits one change of one job, wherever the job is. `check(state, generation)` says whether the
+// job may be changed so; `change()` builds and commits the command. NOT_FOUND when the queue has no
+// such job.
 template <typename Check, typename Change>
 Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change) {
   CallGuard guard(*this);
@@ -72,9 +73,9 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
     WQ_TRY(check(stored.row.state, stored.row.generation));
-    // Resident but in no lane from here on, so the command has to follow under this lock. It can only
-    // fail when the log has failed, and then no change follows at all.
-    WQ_TRY_SET([[maybe_unused]] Job* job, materialize(state_, std::move(stored)));
+    // Resident but in no lane from here on, so the command has to follow under this lock. It can
+    // only fail when the log has failed, and then no change follows at all.
+    WQ_TRY_SET([[maybe_unused]] Job * job, materialize(state_, std::move(stored)));
     return change();
   }
 }

@@ -51,8 +51,8 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
                                     CallOptions& call, std::span<EnqueueOutcome> outcomes) {
   WQ_ENTER();
   if (specs.empty() || specs.size() > jobs_per_call_max) {
-    return Status(Code::invalid, "n: " + std::to_string(specs.size()) +
-                                     " jobs in one call, give 1 to 10000");
+    return Status(Code::invalid,
+                  "n: " + std::to_string(specs.size()) + " jobs in one call, give 1 to 10000");
   }
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
@@ -62,7 +62,8 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
     bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
     if (refusal.ok() && bytes > call_payload_bytes_max) {
-      refusal = Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+      refusal =
+          Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
     }
     if (!refusal.ok()) break;
   }

@@ -17,8 +17,8 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_status) into.status = from.status;
 }
 
-// The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane is
-// in the order of that moment, so the first of those is the oldest of them.
+// The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane
+// is in the order of that moment, so the first of those is the oldest of them.
 int64_t oldest_since_ms(const Queue& queue) {
   int64_t oldest_ms = INT64_MAX;
   for (const auto& lane : queue.lanes) {
@@ -66,8 +66,8 @@ Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
     MutexLock lock(mutex_);
     WQ_TRY_SET(Queue * queue, queue_for(id));
     if ((fields & config_version) && config.version != queue->config.version) {
-      return Status(Code::conflict, "the queue is at version " +
-                                        std::to_string(queue->config.version) + " by now");
+      return Status(Code::conflict,
+                    "the queue is at version " + std::to_string(queue->config.version) + " by now");
     }
     QueueConfig wanted = queue->config;
     merge_config(wanted, config, fields);
@@ -181,8 +181,7 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     out.totals = queue->totals;
     const int64_t since_ms = oldest_since_ms(*queue);
     if (since_ms != INT64_MAX) {
-      out.oldest_ready_age_ms =
-          std::max<int64_t>(0, wall_ms() - since_ms);
+      out.oldest_ready_age_ms = std::max<int64_t>(0, wall_ms() - since_ms);
     }
     return out;
   }

@@ -1,6 +1,7 @@
-// Inspect: the full scan behind verify(). Every job is in exactly one state, every index row has its
-// job and every job its index row, and all counts equal what the scan finds. The scan runs under the
-// engine's mutex, right after a checkpoint, so that nothing moves: calls wait while it runs.
+// Inspect: the full scan behind verify(). Every job is in exactly one state, every index row has
+// its job and every job its index row, and all counts equal what the scan finds. The scan runs
+// under the engine's mutex, right after a checkpoint, so that nothing moves: calls wait while it
+// runs.
 #include <map>
 
 #include "engine/engine.h"

@@ -1,5 +1,5 @@
-// Intrusive doubly-linked list with a sentinel: O(1) unlink without knowing the list, no allocation,
-// O(1) splice. T holds one ListLink per list it can be in. Nodes are not owned.
+// Intrusive doubly-linked list with a sentinel: O(1) unlink without knowing the list, no
+// allocation, O(1) splice. T holds one ListLink per list it can be in. Nodes are not owned.
 #pragma once
 
 #include "base/check.h"

@@ -27,13 +27,14 @@ struct StoredPlace {
 constexpr uint32_t not_in_heap = UINT32_MAX;
 
 struct Job {
-  ListLink place;     // lane head or tail, the queue's leased or dead list, or the garbage list
-  ListLink changed;   // dirty or frozen list
-  ListLink timer;     // the ordered part of a TimerQueue
+  ListLink place;    // lane head or tail, the queue's leased or dead list, or the garbage list
+  ListLink changed;  // dirty or frozen list
+  ListLink timer;    // the ordered part of a TimerQueue
   int64_t timer_ms = 0;
   Queue* queue = nullptr;
   JobId id = 0;
-  uint64_t position = 0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
+  uint64_t position =
+      0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
   Generation generation = 0;
   int64_t since_ms = 0;
   int64_t leased_ms = 0;

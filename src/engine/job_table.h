@@ -1,5 +1,5 @@
-// JobTable: id -> resident job. Open addressing with linear probing and backward-shift deletion: ids
-// come and go at the rate of the queue, so tombstones would pile up in a table that keeps them.
+// JobTable: id -> resident job. Open addressing with linear probing and backward-shift deletion:
+// ids come and go at the rate of the queue, so tombstones would pile up in a table that keeps them.
 // Does not own the jobs. Thread model: guarded by the engine's mutex.
 #pragma once
 

@@ -12,7 +12,8 @@
 namespace wq {
 
 // job family: one body row (payload, headers and the state at the first checkpoint) and, once the
-// state changed later, one state row that overrides it. They are neighbours: a scan meets them in turn.
+// state changed later, one state row that overrides it. They are neighbours: a scan meets them in
+// turn.
 std::string job_body_key(JobId id);   // id:8 0x00
 std::string job_state_key(JobId id);  // id:8 0x01
 struct JobKey {
@@ -21,12 +22,14 @@ struct JobKey {
 };
 std::optional<JobKey> parse_job_key(std::string_view key);
 
-std::string ready_key(QueueId queue, uint8_t priority, uint64_t seq);  // queue:4 priority:1 seq:8 -> id:8
-std::string lease_key(QueueId queue, Generation generation);           // queue:4 generation:8     -> id:8
-std::string delay_key(int64_t due_ms, QueueId queue, JobId id);        // due:8 queue:4 id:8       -> (empty)
-std::string dead_key(QueueId queue, uint64_t seq);                     // queue:4 seq:8            -> id:8
-std::string queue_row_key(QueueId queue);                              // meta: 'q' queue:4
-std::string meta_row_key();                                            // meta: 'm'
+std::string ready_key(QueueId queue, uint8_t priority,
+                      uint64_t seq);                          // queue:4 priority:1 seq:8 -> id:8
+std::string lease_key(QueueId queue, Generation generation);  // queue:4 generation:8     -> id:8
+std::string delay_key(int64_t due_ms, QueueId queue,
+                      JobId id);                    // due:8 queue:4 id:8       -> (empty)
+std::string dead_key(QueueId queue, uint64_t seq);  // queue:4 seq:8            -> id:8
+std::string queue_row_key(QueueId queue);           // meta: 'q' queue:4
+std::string meta_row_key();                         // meta: 'm'
 
 struct ReadyKey {
   QueueId queue = 0;

@@ -1,5 +1,5 @@
-// Maintenance: expiry, promotion, refill, and the loops of the engine's threads. Every step under the
-// mutex is bounded; what is left over is done by the next step.
+// Maintenance: expiry, promotion, refill, and the loops of the engine's threads. Every step under
+// the mutex is bounded; what is left over is done by the next step.
 #include <algorithm>
 
 #include "engine/engine.h"
@@ -7,8 +7,9 @@
 
 namespace wq {
 
-// Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit` each.
-// Also called by lease, so that a job whose time has come is never late for a caller who asks.
+// Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit`
+// each. Also called by lease, so that a job whose time has come is never late for a caller who
+// asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
   TimerQueue& leases = state_.leases();
@@ -31,8 +32,7 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     if (delays.empty() || delays.first_ms() > now.wall_ms) return false;
     // A job behind the cursor may have an earlier one before it that is not loaded yet.
     const Job* job = delays.first();
-    return !has_cold ||
-           DelayKey{delays.first_ms(), job->queue->id, job->id} <= cursor;
+    return !has_cold || DelayKey{delays.first_ms(), job->queue->id, job->id} <= cursor;
   };
   if (promotable()) {
     Command& command = begin(CommandType::promote, now.wall_ms);

@@ -1,4 +1,5 @@
-// Queue and Lane: the resident part of one queue. A lane is the ready jobs of one priority, in order:
+// Queue and Lane: the resident part of one queue. A lane is the ready jobs of one priority, in
+// order:
 //
 //   head list (resident)  <  cold range (only in the store)  <  tail list (resident)
 //   seq < cold_low           cold_low .. cold_high              seq > cold_high
@@ -59,8 +60,8 @@ struct Queue {
   QueueConfig config;
   QueueTotals totals;
   uint64_t counts[job_state_count] = {};
-  // A job is live only while its epoch equals its queue's epoch of its state: clear raises the epoch
-  // and thereby ends any number of jobs, resident or not, in constant time.
+  // A job is live only while its epoch equals its queue's epoch of its state: clear raises the
+  // epoch and thereby ends any number of jobs, resident or not, in constant time.
   uint32_t epochs[job_state_count] = {};
   uint64_t next_tail_seq = first_tail_seq;
   uint64_t next_front_seq = first_tail_seq - 1;
@@ -73,7 +74,7 @@ struct Queue {
   WaitList waiters;                          // first come, first woken
   bool changed = false;                      // in State::changed_queues
   bool deleted = false;
-  bool wake_wanted = false;                  // in State::wake_queue
+  bool wake_wanted = false;  // in State::wake_queue
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }

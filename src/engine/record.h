@@ -1,8 +1,9 @@
 // Encoding and decoding of everything that wq stores as FlatBuffers (schema/*.fbs): commands in the
-// log, job envelopes, job rows and queue rows in the store. Every decoder verifies the buffer, bounds
-// every length, checks every enum and answers CORRUPT, whatever bytes it is given; it never trusts and
-// never crashes. Decoded views point into the given bytes. This is the only place that includes
-// FlatBuffers. Thread rule: an Encoder belongs to one thread at a time; the decoders are free functions.
+// log, job envelopes, job rows and queue rows in the store. Every decoder verifies the buffer,
+// bounds every length, checks every enum and answers CORRUPT, whatever bytes it is given; it never
+// trusts and never crashes. Decoded views point into the given bytes. This is the only place that
+// includes FlatBuffers. Thread rule: an Encoder belongs to one thread at a time; the decoders are
+// free functions.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,10 @@
 
 namespace wq {
 
-// Bounds of one command record: the encoder refuses more as a broken invariant, the decoder as CORRUPT.
-constexpr size_t command_items_max = size_t{1} << 20;        // jobs, ids, tokens or settles
-constexpr uint64_t command_bytes_max = uint64_t{1} << 30;    // of the encoded record
+// Bounds of one command record: the encoder refuses more as a broken invariant, the decoder as
+// CORRUPT.
+constexpr size_t command_items_max = size_t{1} << 20;      // jobs, ids, tokens or settles
+constexpr uint64_t command_bytes_max = uint64_t{1} << 30;  // of the encoded record
 
 struct Header {
   Bytes name;   // 1..header_name_bytes_max, any bytes
@@ -30,7 +32,7 @@ struct Header {
 struct Envelope {
   Bytes payload;
   std::vector<Header> headers;
-  Backoff backoff;             // kind none = the queue's
+  Backoff backoff;  // kind none = the queue's
   int64_t enqueued_ms = 0;
 };
 
@@ -40,13 +42,14 @@ struct JobRow {
   JobState state = JobState::gone;
   uint8_t priority = default_priority;
   DeadReason reason = DeadReason::none;
-  uint32_t epoch = 0;         // of the queue's state when the job entered it; see Queue::epochs
+  uint32_t epoch = 0;  // of the queue's state when the job entered it; see Queue::epochs
   uint32_t attempts = 0;
   uint32_t exceptions = 0;
   uint32_t failures = 0;      // step of the retry policy
   uint32_t max_attempts = 0;  // 0 = the queue's
   uint32_t replays = 0;
-  uint64_t position = 0;      // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
+  uint64_t position =
+      0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
   Generation generation = 0;  // of the latest lease; 0 = never leased
   int64_t since_ms = 0;       // when it entered the state
   int64_t leased_ms = 0;      // start of the latest lease
@@ -82,7 +85,7 @@ struct TrashRow {
   uint8_t priority = 0;             // ready
   uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
   uint64_t seq_high = 0;
-  Lsn lsn = 0;                      // the command that made it trash
+  Lsn lsn = 0;  // the command that made it trash
 };
 
 struct MetaRow {
@@ -90,7 +93,7 @@ struct MetaRow {
   JobId next_job_id = 1;
   Generation next_generation = 1;
   QueueId next_queue_id = 1;
-  uint64_t uuid_low = 0;   // must equal the FORMAT file's
+  uint64_t uuid_low = 0;  // must equal the FORMAT file's
   uint64_t uuid_high = 0;
   std::vector<TrashRow> trash = {};
 };
@@ -102,9 +105,10 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // Each result is valid until the next call of the same kind on this encoder, where the three kinds
-  // are command, envelope, and rows: an envelope may be the input of a command or of a job row.
-  // What a record can not hold (a bound or an enum of record_check.cc) is a broken invariant here.
+  // Each result is valid until the next call of the same kind on this encoder, where the three
+  // kinds are command, envelope, and rows: an envelope may be the input of a command or of a job
+  // row. What a record can not hold (a bound or an enum of record_check.cc) is a broken invariant
+  // here.
   Bytes command(const Command& command);
   Bytes envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
                  int64_t enqueued_ms);
@@ -117,8 +121,8 @@ class Encoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// `command` is overwritten; its views point into `bytes`, which must outlive it. Envelopes inside are
-// verified too, here and in decode_job_row, so trusted_payload() may read them.
+// `command` is overwritten; its views point into `bytes`, which must outlive it. Envelopes inside
+// are verified too, here and in decode_job_row, so trusted_payload() may read them.
 Status decode_command(Bytes bytes, Command& command);
 Result<Envelope> decode_envelope(Bytes bytes);
 // Only the payload: the hot half of decode_envelope for bytes that this process encoded itself or

@@ -269,6 +269,8 @@ std::string command_to_json(const Command& command) {
   return json.take();
 }
 
-const char* command_type_name(CommandType type) { return command_name(type); }
+const char* command_type_name(CommandType type) {
+  return command_name(type);
+}
 
 }  // namespace wq

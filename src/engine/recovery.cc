@@ -130,8 +130,8 @@ Status Engine::load_leases() {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
     stored.row.last_error = stored.error;
-    state_.link_stored(state_.add_stored(queue, *id, stored.row, std::move(stored.body),
-                                         stored.has_state_row));
+    state_.link_stored(
+        state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
     ++loaded;
   }
   WQ_TRY(cursor->status());

@@ -67,7 +67,9 @@ bool is_live_row(const Queue* queue, const JobRow& row) {
          row.epoch == queue->epoch(row.state);
 }
 
-Result<StoredJob> read_job(const Store& store, JobId id) { return JobScanner(store).read(id); }
+Result<StoredJob> read_job(const Store& store, JobId id) {
+  return JobScanner(store).read(id);
+}
 
 // ---- lanes
 
@@ -78,9 +80,8 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   page.low = page.next_low = range.low;
   page.high = range.high;
   JobScanner jobs(store);
-  const auto cursor =
-      store.scan(Family::ready, ready_key(range.queue, range.priority, range.low),
-                 prefix_end(ready_key(range.queue, range.priority, range.high)));
+  const auto cursor = store.scan(Family::ready, ready_key(range.queue, range.priority, range.low),
+                                 prefix_end(ready_key(range.queue, range.priority, range.high)));
   size_t bytes = 0;
   for (; cursor->valid(); cursor->next()) {
     if (page.jobs.size() >= limits.rows || bytes >= limits.bytes) return page;
@@ -107,8 +108,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
   for (size_t i = 0; i < page.jobs.size(); ++i) {
     StoredJob& stored = page.jobs[i];
     if (state.find(stored.id)) continue;  // changed since it was stored; the table knows better
-    const bool as_indexed = is_live_row(queue, stored.row) &&
-                            stored.row.state == JobState::ready &&
+    const bool as_indexed = is_live_row(queue, stored.row) && stored.row.state == JobState::ready &&
                             stored.row.priority == page.priority &&
                             stored.row.position == page.positions[i] && lane.cold_count > 0;
     if (!as_indexed) {
@@ -130,8 +130,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
 
 // ---- delayed jobs
 
-Result<DelayPage> read_delays(const Store& store, const DelayKey& after,
-                              const PageLimits& limits) {
+Result<DelayPage> read_delays(const Store& store, const DelayKey& after, const PageLimits& limits) {
   DelayPage page;
   page.after = page.last = after;
   JobScanner jobs(store);
@@ -162,7 +161,8 @@ Result<bool> merge_delays(State& state, DelayPage page) {
     if (state.find(stored.id)) continue;
     Queue* queue = state.find_queue(page.keys[i].queue);
     if (!queue) continue;  // trash of a deleted queue
-    if (stored.row.state == JobState::delayed && !is_live_row(queue, stored.row)) continue;  // cleared
+    if (stored.row.state == JobState::delayed && !is_live_row(queue, stored.row))
+      continue;  // cleared
     if (!is_live_row(queue, stored.row) || stored.row.state != JobState::delayed ||
         stored.row.position != static_cast<uint64_t>(page.keys[i].due_ms)) {
       return bad_row("delay", "job " + std::to_string(stored.id) + " is not where its row says");
@@ -208,9 +208,7 @@ struct Evictor {
   const EvictionPolicy& policy;
   size_t left;
 
-  bool wanted() const {
-    return left > 0 && state.resident_bytes() > policy.resident_bytes_target;
-  }
+  bool wanted() const { return left > 0 && state.resident_bytes() > policy.resident_bytes_target; }
 
   void evict(Job* job) {
     state.evict(job);

@@ -19,7 +19,7 @@ namespace wq {
 // One job as the store holds it. row.state is gone if it holds none.
 struct StoredJob {
   JobId id = 0;
-  JobRow row;         // last_error is empty here: see `error`
+  JobRow row;  // last_error is empty here: see `error`
   std::string error;
   BodyRef body;
   bool has_state_row = false;
@@ -35,10 +35,10 @@ bool is_live_row(const Queue* queue, const JobRow& row);
 struct LanePage {
   QueueId queue = 0;
   uint8_t priority = 0;
-  uint64_t low = 0;        // where the page starts and ends, as ready seqs
+  uint64_t low = 0;  // where the page starts and ends, as ready seqs
   uint64_t next_low = 0;
   bool reached_high = false;
-  uint64_t high = 0;       // the cold range's end when the page was read
+  uint64_t high = 0;  // the cold range's end when the page was read
   std::vector<uint64_t> positions;
   std::vector<StoredJob> jobs;
 };

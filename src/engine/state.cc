@@ -385,8 +385,7 @@ void State::capture(Job* job) {
   if (job->last_error) out.error = *job->last_error;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;
-  job->stored =
-      StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
+  job->stored = StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
 }
 
 bool State::capture_some(size_t limit) {
@@ -398,7 +397,9 @@ bool State::capture_some(size_t limit) {
   return !frozen_.empty();
 }
 
-std::vector<CapturedJob> State::take_captured() { return std::exchange(captured_, {}); }
+std::vector<CapturedJob> State::take_captured() {
+  return std::exchange(captured_, {});
+}
 
 std::vector<QueueRow> State::take_changed_queues() {
   std::vector<QueueRow> rows;

@@ -4,9 +4,9 @@
 // Thread model: guarded by the engine's mutex.
 //
 // Checkpoints (DESIGN D3): freeze() turns the dirty list into the frozen list by a pointer swap.
-// capture() copies a frozen job's row as of the freeze; the checkpoint captures all of them in bounded
-// steps, and touch(), which every change goes through first, captures a frozen job that is about to
-// change. So the captured rows are exactly the state at the freeze.
+// capture() copies a frozen job's row as of the freeze; the checkpoint captures all of them in
+// bounded steps, and touch(), which every change goes through first, captures a frozen job that is
+// about to change. So the captured rows are exactly the state at the freeze.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ constexpr DelayKey delay_key_max{INT64_MAX, UINT32_MAX, UINT64_MAX};
 // One job as of a freeze, on its way to the store.
 struct CapturedJob {
   JobId id = 0;
-  JobRow row;            // row.state gone: remove the rows
-  std::string error;     // owner of row.last_error
-  BodyRef body;          // set when the store does not hold the envelope yet
-  StoredPlace before;    // what the store held until now
+  JobRow row;          // row.state gone: remove the rows
+  std::string error;   // owner of row.last_error
+  BodyRef body;        // set when the store does not hold the envelope yet
+  StoredPlace before;  // what the store held until now
 };
 
 // What moved between memory and the store, since open.
@@ -53,11 +53,13 @@ class State {
 
   // ---- queues
   Queue* find_queue(QueueId id) const {
-    return id < queues_.size() && queues_[id] && !queues_[id]->deleted ? queues_[id].get() : nullptr;
+    return id < queues_.size() && queues_[id] && !queues_[id]->deleted ? queues_[id].get()
+                                                                       : nullptr;
   }
   Queue* find_queue(std::string_view name) const;
   Queue* add_queue(QueueId id, std::string name);
-  Queue* load_queue(const QueueRow& row);  // as the store holds it, every ready and delayed job cold
+  Queue* load_queue(
+      const QueueRow& row);         // as the store holds it, every ready and delayed job cold
   void remove_queue(Queue* queue);  // its jobs must have been ended or made garbage
   const std::map<std::string, Queue*, std::less<>>& queues() const { return names_; }
   void touch(Queue* queue) {
@@ -98,8 +100,8 @@ class State {
   void set_deadline(Job* job, int64_t deadline_ms);
   void set_error(Job* job, std::string_view error);
 
-  // Ends all ready, delayed or dead jobs of a queue, resident or not, in one step; the resident ones
-  // become garbage, the stored ones trash. Returns how many.
+  // Ends all ready, delayed or dead jobs of a queue, resident or not, in one step; the resident
+  // ones become garbage, the stored ones trash. Returns how many.
   uint64_t clear_state(Queue* queue, JobState state, Lsn lsn);
   // Ends up to `limit` garbage jobs; true = more to do.
   bool sweep_garbage(size_t limit);
@@ -139,12 +141,15 @@ class State {
 
   // ---- checkpoint
   bool freezing() const { return freezing_; }
-  void freeze();                                  // garbage must be swept
-  bool capture_some(size_t limit);                // true = more to do
+  void freeze();                    // garbage must be swept
+  bool capture_some(size_t limit);  // true = more to do
   std::vector<CapturedJob> take_captured();
-  std::vector<QueueRow> take_changed_queues();    // at the freeze only
-  const std::vector<QueueId>& removed_queues() const { return removing_queues_; }  // as of the freeze
-  // After the commit: frees up to `limit` ended jobs; true = more to do. complete() ends the checkpoint.
+  std::vector<QueueRow> take_changed_queues();  // at the freeze only
+  const std::vector<QueueId>& removed_queues() const {
+    return removing_queues_;
+  }  // as of the freeze
+  // After the commit: frees up to `limit` ended jobs; true = more to do. complete() ends the
+  // checkpoint.
   bool drop_ended(size_t limit);
   void complete();
   bool is_stored(const Job* job) const {  // clean, and the store has it
@@ -167,8 +172,8 @@ class State {
   std::vector<Queue*> changed_queues_;
   std::vector<QueueId> removed_queues_;   // since the last freeze
   std::vector<QueueId> removing_queues_;  // in the running checkpoint
-  TimerQueue delays_;  // by wall clock due time
-  TimerQueue leases_;  // by deadline
+  TimerQueue delays_;                     // by wall clock due time
+  TimerQueue leases_;                     // by deadline
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
   uint64_t dirty_count_ = 0;

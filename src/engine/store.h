@@ -17,13 +17,23 @@ namespace wq {
 
 // Names and order are part of the format. The last five have their place here and no rows yet.
 enum class Family : uint8_t {
-  meta, job, ready, lease, delay, dlq, unique, batch, cron, kv, history
+  meta,
+  job,
+  ready,
+  lease,
+  delay,
+  dlq,
+  unique,
+  batch,
+  cron,
+  kv,
+  history
 };
 constexpr size_t family_count = 11;
 const char* family_name(Family family);
 
-// One consistent ascending or descending walk over [lower, upper) of a family; an empty upper is the
-// end of the family. Keep it short-lived, and drop it before the store is closed.
+// One consistent ascending or descending walk over [lower, upper) of a family; an empty upper is
+// the end of the family. Keep it short-lived, and drop it before the store is closed.
 class Cursor {
  public:
   virtual ~Cursor() = default;
@@ -31,15 +41,17 @@ class Cursor {
   virtual std::string_view key() const = 0;    // until the next move
   virtual std::string_view value() const = 0;  // until the next move
   virtual void next() = 0;
-  virtual void seek(std::string_view target) = 0;  // ascending walks: first key >= target, inside the bounds
-  virtual Status status() const = 0;  // check when valid() turns false: a read error also ends the walk
+  virtual void seek(
+      std::string_view target) = 0;  // ascending walks: first key >= target, inside the bounds
+  virtual Status status()
+      const = 0;  // check when valid() turns false: a read error also ends the walk
 };
 
-// The changes of one checkpoint. Within a family, put and erase come in strictly ascending key order;
-// erase_range in any order, and it must not cover a key that the same checkpoint puts. Ranges that
-// come in key order with the rows around them cost least; each one is met by later reads until it is
-// compacted away, so a run of a few keys is better erased one by one.
-// Nothing is visible, and nothing survives a crash, before commit() returned ok.
+// The changes of one checkpoint. Within a family, put and erase come in strictly ascending key
+// order; erase_range in any order, and it must not cover a key that the same checkpoint puts.
+// Ranges that come in key order with the rows around them cost least; each one is met by later
+// reads until it is compacted away, so a run of a few keys is better erased one by one. Nothing is
+// visible, and nothing survives a crash, before commit() returned ok.
 class Checkpoint {
  public:
   virtual ~Checkpoint() = default;  // without commit: leaves no trace
@@ -62,10 +74,11 @@ class Store {
   virtual ~Store() = default;
 
   virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
-  virtual std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                                       bool descending = false) const = 0;
+  virtual std::unique_ptr<Cursor> scan(Family family, std::string_view lower,
+                                       std::string_view upper, bool descending = false) const = 0;
 
-  // `expected_rows` chooses the road: SST ingestion for large ones, one synced WriteBatch for small.
+  // `expected_rows` chooses the road: SST ingestion for large ones, one synced WriteBatch for
+  // small.
   virtual Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) = 0;
 
   // Removes rows that nothing refers to any more, and gives their disk space back where whole files
@@ -79,11 +92,11 @@ class Store {
 };
 
 struct StoreOptions {
-  std::string directory;              // "<store>/db"
-  std::string temp_directory;         // "<store>/tmp": SST files under construction; emptied at open
-  uint64_t cache_bytes = 16ull << 20; // all blocks, indexes and filters together
+  std::string directory;       // "<store>/db"
+  std::string temp_directory;  // "<store>/tmp": SST files under construction; emptied at open
+  uint64_t cache_bytes = 16ull << 20;  // all blocks, indexes and filters together
   bool create = true;
-  bool read_only = false;             // no write of any kind, also no LOG or LOCK file
+  bool read_only = false;  // no write of any kind, also no LOG or LOCK file
 };
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);

@@ -1,8 +1,8 @@
 // TimerQueue: jobs by time, earliest first, ties by id. Timers are mostly set in the order in which
-// they run out (each lease of a queue is as long as the last), so those form a list, in which adding
-// and removing touch nothing but neighbours. Whatever would break the list's order goes to a binary
-// heap in which each job knows its slot. Either way nothing cancelled stays behind.
-// Thread model: guarded by the engine's mutex.
+// they run out (each lease of a queue is as long as the last), so those form a list, in which
+// adding and removing touch nothing but neighbours. Whatever would break the list's order goes to a
+// binary heap in which each job knows its slot. Either way nothing cancelled stays behind. Thread
+// model: guarded by the engine's mutex.
 #pragma once
 
 #include <cstdint>

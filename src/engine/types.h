@@ -26,7 +26,9 @@ enum class JobState : uint8_t {
 constexpr size_t job_state_count = 6;
 
 // Bits of a set of states, as used by clear.
-constexpr uint32_t state_bit(JobState state) { return 1u << static_cast<uint32_t>(state); }
+constexpr uint32_t state_bit(JobState state) {
+  return 1u << static_cast<uint32_t>(state);
+}
 constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(JobState::delayed) |
                                       state_bit(JobState::leased) | state_bit(JobState::running) |
                                       state_bit(JobState::dead);
@@ -40,8 +42,8 @@ enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 
 // When a failed attempt may run again. `none` as a job's own policy means "the queue's".
 struct Backoff {
   BackoffKind kind = BackoffKind::none;
-  int64_t base_ms = 0;             // fixed: the delay; exponential: the first delay, doubled each time
-  int64_t max_ms = 0;              // exponential: the cap, >= base_ms
+  int64_t base_ms = 0;  // fixed: the delay; exponential: the first delay, doubled each time
+  int64_t max_ms = 0;   // exponential: the cap, >= base_ms
   std::vector<int64_t> list_ms = {};  // list: one delay per failure, the last repeats; 1..32
 
   bool operator==(const Backoff&) const = default;
@@ -70,11 +72,11 @@ struct QueueTotals {
   uint64_t nacked = 0;
   uint64_t failed = 0;
   uint64_t released = 0;
-  uint64_t expired = 0;   // leases reclaimed past their deadline
-  uint64_t dead = 0;      // jobs that became dead letters
+  uint64_t expired = 0;  // leases reclaimed past their deadline
+  uint64_t dead = 0;     // jobs that became dead letters
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
-  uint64_t cleared = 0;   // removed by clear, dead-letter remove and purge
+  uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
 
   bool operator==(const QueueTotals&) const = default;
 };

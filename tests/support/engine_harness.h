@@ -1,7 +1,8 @@
-// One store for tests, with everything around it under control: the clock is manual, the log lies on a
-// simulated disk, the cold side is the memory store or RocksDB in a temporary directory. It can be
-// closed, killed (the kernel keeps what it was given) or cut off from power (it does not) and opened
-// again. Without threads unless asked for, so that a test owns all time. Thread model: one thread.
+// One store for tests, with everything around it under control: the clock is manual, the log lies
+// on a simulated disk, the cold side is the memory store or RocksDB in a temporary directory. It
+// can be closed, killed (the kernel keeps what it was given) or cut off from power (it does not)
+// and opened again. Without threads unless asked for, so that a test owns all time. Thread model:
+// one thread.
 #pragma once
 
 #include <memory>

@@ -242,7 +242,8 @@ BANS = (
     Ban("file", r"(?<![\w>])::(?:open|creat|read|write|readv|writev|rename|unlink|mkdir|rmdir|flock"
         r"|truncate|stat|lstat|fstat|remove)\s*\(", "Io and File (io/io.h)", LIBRARY,
         IO_BACKENDS + EVENTFD_USERS),
-    Ban("file", r"\bstd::(?:[io]?fstream|filesystem(?!::path\b)|rename|remove)\b(?!_)", "Io and File (io/io.h)",
+    Ban("file", r"\bstd::(?:[io]?fstream|filesystem(?!::path\b)|rename|remove)\b(?!_)",
+            "Io and File (io/io.h)",
         LIBRARY, IO_BACKENDS + SST_FILES),
     Ban("thread", r"\bstd::j?thread\b(?!::id)|\bpthread_create\b|\bstd::async\b",
         "the threads of engine.cc, or a step that the caller drives", LIBRARY,

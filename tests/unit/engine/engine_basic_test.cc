@@ -41,7 +41,8 @@ TEST(EngineBasic, KilledProcessLosesNothing) {
     auto first = harness.lease(q, 10);
     ASSERT_EQ(first.size(), 10u);
     ASSERT_TRUE(harness.engine().checkpoint().ok());
-    for (size_t i = 0; i < 5; ++i) EXPECT_EQ(harness.ack(q, first[i].id, first[i].generation), Code::ok);
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(harness.ack(q, first[i].id, first[i].generation), Code::ok);
     ASSERT_TRUE(harness.kill_and_open().ok());
     harness.expect_sound();
     harness.advance(60'001);
@@ -67,7 +68,9 @@ TEST(EngineBasic, ColdBacklogDrainsInOrder) {
     options.engine.lane_window = 16;
     EngineHarness harness(options);
     ASSERT_TRUE(harness.open().ok());
-    const QueueId q = harness.queue("q");
+    QueueConfig config;
+    config.durability = Durability::process;  // thousands of calls, and no power cut in this test
+    const QueueId q = harness.queue("q", config, config_durability);
     std::vector<JobId> ids;
     for (int i = 0; i < 2000; ++i) ids.push_back(harness.enqueue(q, std::to_string(i)));
     EXPECT_LT(harness.engine().stats().resident_jobs, 600u);

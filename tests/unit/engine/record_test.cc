@@ -397,7 +397,7 @@ TEST(RecordGolden, CommandsAndEnvelope) {
             "0100000000000000");
 }
 
-TEST(RecordGolden, Rows) {
+TEST(RecordGolden, JobRows) {
   Golden golden;
   const JobRow job{.queue = 3,
                    .state = JobState::dead,
@@ -430,6 +430,10 @@ TEST(RecordGolden, Rows) {
             "01000000030000000c000000000000000b0000000000000009000000000000000a00000000000000"
             "0800000000000000040000006f6f7073");
 
+}
+
+TEST(RecordGolden, StoreRows) {
+  Golden golden;
   QueueRow queue{.id = 3,
                  .name = "mail",
                  .next_tail_seq = 1,
