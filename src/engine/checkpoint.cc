@@ -2,6 +2,7 @@
 // engine's mutex longer than one bounded step.
 #include <algorithm>
 
+#include "base/memory.h"
 #include "engine/checkpoint_rows.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -40,9 +41,12 @@ Status Engine::run_checkpoint() {
     content.jobs = state_.take_captured();
   }
   const Status written = write_checkpoint(content, frozen_lsn);
+  uint64_t freed_bytes = 0;
   MutexLock lock(mutex_);
   if (written.ok()) {
+    const uint64_t before_bytes = state_.resident_bytes();
     forget_checkpointed(frozen_lsn);
+    freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
@@ -55,6 +59,10 @@ Status Engine::run_checkpoint() {
   memory_freed_.notify_all();
   lock.unlock();
   if (!written.ok()) return written;
+  if (freed_bytes > memory_returned_min) {
+    content = CheckpointContent();
+    return_free_memory();
+  }
   WQ_TRY(log_->trim(frozen_lsn + 1));
   return sweep_trash();
 }

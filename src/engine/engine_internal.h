@@ -17,6 +17,9 @@ constexpr int64_t flusher_sleep_ms = 100;
 constexpr size_t due_step_max = 1'000;
 constexpr size_t capture_step_max = 256;
 constexpr size_t evict_step_max = 512;
+// A checkpoint that freed more than this gives free memory back to the system: the allocator would
+// keep it, between blocks that live longer.
+constexpr uint64_t memory_returned_min = 8u << 20;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.

@@ -351,6 +351,7 @@ void State::freeze() {
   freezing_ = true;
   ++checkpoint_number_;
   frozen_.splice_back(dirty_);
+  captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   dirty_count_ = 0;
   removing_queues_ = std::exchange(removed_queues_, {});
 }
