@@ -13,6 +13,8 @@ TEST(Check, PassesQuietlyAndEvaluatesOnce) {
   int evaluations = 0;
   WQ_CHECK(++evaluations == 1);
   EXPECT_EQ(evaluations, 1);
+  EXPECT_THROW(WQ_CHECK(++evaluations < 0), CheckFailed);
+  EXPECT_EQ(evaluations, 2);
 }
 
 TEST(Check, FailureNamesExpressionFileAndLine) {
