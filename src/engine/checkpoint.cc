@@ -22,7 +22,10 @@ Status Engine::run_checkpoint() {
       const MutexGap gap(mutex_);
     }
     frozen_lsn = log_->last_lsn();
-    if (frozen_lsn == applied_lsn_) return {};
+    if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
+      if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
+      return {};
+    }
     checkpoint_running_ = true;
     state_.freeze();
     log_bytes_since_checkpoint_ = 0;
@@ -86,15 +89,29 @@ void Engine::forget_checkpointed(Lsn frozen_lsn) {
     ++store_version_;
   }
   state_.complete();
-  constexpr int64_t delay_horizon_ms = 60'000;
-  const EvictionPolicy policy{options_.memory_budget_bytes / 2, options_.lane_window,
-                              wall_ms() + delay_horizon_ms};
-  while (evict_some(state_, policy, evict_step_max)) {
-    ++store_version_;
-    { const MutexGap gap(mutex_); }
-  }
-  ++store_version_;
+  evict_to_target();
   note_pressure();
+}
+
+// Halves what is resident, or more when the windows of many lanes alone are over the budget: then the
+// windows shrink.
+void Engine::evict_to_target() {
+  constexpr int64_t delay_horizon_ms = 60'000;
+  constexpr uint64_t lane_window_min = 16;
+  EvictionPolicy policy{options_.memory_budget_bytes / 2, options_.lane_window,
+                        wall_ms() + delay_horizon_ms};
+  for (;;) {
+    while (evict_some(state_, policy, evict_step_max)) {
+      ++store_version_;
+      { const MutexGap gap(mutex_); }
+    }
+    ++store_version_;
+    if (state_.resident_bytes() <= options_.memory_budget_bytes) break;
+    if (policy.lane_window <= lane_window_min) break;
+    policy.lane_window = std::max(policy.lane_window / 4, lane_window_min);
+  }
+  memory_limit_ = std::max(options_.memory_budget_bytes,
+                           state_.resident_bytes() + options_.memory_budget_bytes / 2);
 }
 
 // ---- trash: rows of cleared or deleted queues that the store still holds

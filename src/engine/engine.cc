@@ -8,7 +8,7 @@
 namespace wq {
 
 Engine::Engine(const EngineOptions& options, const Environment& environment)
-    : options_(options), environment_(environment) {}
+    : options_(options), environment_(environment), memory_limit_(options.memory_budget_bytes) {}
 
 Engine::~Engine() {
   if (!closed_.load()) close().ignore("nobody is left to tell; close() reports it");
@@ -130,12 +130,13 @@ void Engine::note_pressure() {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
-  const bool full = state_.resident_bytes() > budget;
+  const bool full = state_.resident_bytes() > memory_limit_;
   if (full != memory_full_.load(std::memory_order_relaxed)) memory_full_.store(full);
 }
 
-// Back-pressure (DESIGN D2): waits while memory is over the budget and a checkpoint can still free
-// some. When what is left is leased, memory is what the leases need, and enqueue goes on.
+// Back-pressure (DESIGN D2): waits while memory is over the limit and a checkpoint can still free
+// some. What is leased stays whatever a checkpoint does, so the limit is the budget or, if more, what
+// the last checkpoint could not free and half a budget to work in: enqueue goes on.
 Status Engine::wait_for_memory() {
   if (!options_.threads) {
     WQ_TRY(run_checkpoint());
@@ -143,7 +144,7 @@ Status Engine::wait_for_memory() {
   }
   MutexLock lock(mutex_);
   const uint64_t before = checkpoints_;
-  while (state_.resident_bytes() > options_.memory_budget_bytes) {
+  while (state_.resident_bytes() > memory_limit_) {
     if (closed_.load()) return Code::closed;
     if (!failure_.ok()) return failure_;
     // the one that was running at the start may have frozen too early to help; the next one helps

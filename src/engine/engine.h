@@ -345,6 +345,7 @@ class Engine {
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
+  void evict_to_target() WQ_REQUIRES(mutex_);
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
   void prepare_spares();
@@ -370,6 +371,7 @@ class Engine {
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
+  uint64_t memory_limit_ WQ_GUARDED_BY(mutex_);  // above it enqueue waits; see wait_for_memory()
   bool checkpoint_wanted_ WQ_GUARDED_BY(mutex_) = false;
   bool checkpoint_running_ WQ_GUARDED_BY(mutex_) = false;
   bool draining_ WQ_GUARDED_BY(mutex_) = false;

@@ -83,8 +83,16 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
   if (lane.cold_count == 0) return {};
   const LaneRange range{id, priority, lane.cold_low, lane.cold_high};
   const uint64_t version = store_version_;
+  // Short of memory, a lane gets just enough to go on with, and a checkpoint is due that evicts.
   PageLimits limits = page_limits;
   limits.rows = options_.lane_window;
+  if (state_.resident_bytes() > options_.memory_budget_bytes / 2) limits.rows /= 8;
+  if (state_.resident_bytes() > options_.memory_budget_bytes) {
+    limits.rows = refill_rows_min;
+    checkpoint_wanted_ = true;
+    checkpoint_wake_.notify_one();
+  }
+  limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
     return read_lane(*store_, range, limits);
