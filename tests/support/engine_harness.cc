@@ -47,8 +47,10 @@ Environment EngineHarness::environment() {
   environment.io = io_.get();
   environment.clock = &clock_;
   if (options_.store == StoreKind::memory) {
-    environment.open_store = [content = content_](const StoreOptions&) {
-      return open_mem_store(content);
+    environment.open_store = [content = content_, wrap = options_.wrap_store](
+                                 const StoreOptions&) -> Result<std::unique_ptr<Store>> {
+      WQ_TRY_SET(std::unique_ptr<Store> store, open_mem_store(content));
+      return wrap ? wrap(std::move(store), content) : std::move(store);
     };
   }
   return environment;

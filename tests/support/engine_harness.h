@@ -5,6 +5,7 @@
 // one thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct HarnessOptions {
   StoreKind store = StoreKind::memory;
   IoBackend backend = IoBackend::automatic;  // rocks only: the real disk
   EngineOptions engine;                      // directory is set by the harness
+  // Memory store only: stands between the engine and the store, at each open.
+  std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
+      wrap_store;
   HarnessOptions() { engine.threads = false; }
 };
 
