@@ -179,7 +179,8 @@ Result<size_t> read_fully(IoQueue& queue, File& file, std::span<std::byte> out, 
 }
 
 Status write_zeros(IoQueue& queue, File& file, uint64_t offset, uint64_t bytes) {
-  static const std::array<std::byte, transfer_piece_bytes> zeros{};
+  // Not const, so that it takes no room in the library's file.
+  static std::array<std::byte, transfer_piece_bytes> zeros;
   while (bytes > 0) {
     const auto step = static_cast<size_t>(std::min<uint64_t>(bytes, zeros.size()));
     WQ_TRY(write_fully(queue, file, {zeros.data(), step}, offset, WriteMode::kernel));

@@ -44,6 +44,7 @@ struct LogStats {
   uint64_t segments_live = 0;
   uint64_t segments_spare = 0;
   uint64_t live_bytes = 0;  // bytes of records that trim() has not released
+  uint64_t waiters = 0;     // threads asleep until a group that somebody else flushes is done
 };
 
 class Log {

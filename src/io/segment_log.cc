@@ -413,6 +413,7 @@ LogStats SegmentLogImpl::stats() const {
   LogStats stats = stats_;
   stats.segments_live = live_.size();
   stats.segments_spare = spares_->ready();
+  stats.waiters = uint64_t{sleepers_[0]} + sleepers_[1];
   for (const LiveSegment& segment : live_) stats.live_bytes += segment.frame_bytes;
   return stats;
 }

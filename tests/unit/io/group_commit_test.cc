@@ -22,6 +22,12 @@ struct Producer {
   }
 };
 
+// Returns when so many threads sleep in the log. They have given its lock up then, so none can miss
+// what comes next.
+void wait_until_asleep(const SegmentLog& log, uint64_t threads) {
+  while (log.stats().waiters < threads) std::this_thread::yield();
+}
+
 LogOptions large_options() {
   LogOptions options = small_options();
   options.segment_bytes = 256 << 10;
@@ -94,6 +100,7 @@ TEST(GroupCommit, WaitersOfOneGroupAreServedByOneFlush) {
   for (int i = 0; i < waiters; ++i) {
     threads.emplace_back([&, i] { EXPECT_TRUE(log->wait(3 + i, Durability::power).ok()); });
   }
+  wait_until_asleep(*log.log, waiters);
   gate.open();
   first.join();
   for (std::thread& thread : threads) thread.join();
@@ -122,6 +129,7 @@ TEST(GroupCommit, OneFailureFailsTheGroupAndEverythingBehindIt) {
   for (Lsn lsn = 3; lsn <= 6; ++lsn) {
     threads.emplace_back([&, lsn] { wait_for(lsn, Durability::power); });  // behind it
   }
+  wait_until_asleep(*log.log, 5);
   gate.open();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(poisoned, 6);
@@ -166,6 +174,27 @@ TEST(GroupCommit, BackgroundFlusherServesRequestsWithoutWaiters) {
   flusher.join();
 }
 
+TEST(GroupCommit, FlusherThatWaitsForTheDeviceIsWokenForRequests) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  for (int round = 0; round < 20; ++round) {
+    SimGate gate(disk, sim_write_dsync, ".seg");
+    const Lsn in_flight = append_record(*log.log);
+    std::thread waiter([&] { EXPECT_TRUE(log->wait(in_flight, Durability::power).ok()); });
+    gate.wait_until_held();
+    const Lsn requested = append_record(*log.log);
+    log->request(requested, Durability::power);
+    constexpr int64_t very_long_ms = 3'600'000;
+    std::thread flusher([&] { EXPECT_TRUE(log->run_flusher(very_long_ms).ok()); });
+    for (int i = 0; i < 2000; ++i) std::this_thread::yield();  // lets it fall asleep, mostly
+    gate.open();
+    waiter.join();
+    flusher.join();
+    EXPECT_EQ(log->durable_lsn(), requested);
+  }
+}
+
 TEST(GroupCommit, MemoryWindowIsKeptByASleepingFlusher) {
   SimDisk disk = make_store_disk();
   LogOptions options = large_options();
@@ -207,11 +236,49 @@ TEST(GroupCommit, WaitForRoomWaitsForTheGroupInFlight) {
     EXPECT_TRUE(log->wait_for_room().ok());
     has_room = true;
   });
+  wait_until_asleep(*log.log, 1);
   EXPECT_FALSE(has_room);
   gate.open();
   producer.join();
   flusher.join();
   EXPECT_TRUE(has_room);
+}
+
+TEST(GroupCommit, AllWaitersOfTheGroupInFlightAreWoken) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  for (int i = 0; i < 3; ++i) append_record(*log.log);
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { EXPECT_TRUE(log->wait(4, Durability::power).ok()); });
+  gate.wait_until_held();
+  for (const Durability level : {Durability::power, Durability::process, Durability::power}) {
+    threads.emplace_back([&, level] { EXPECT_TRUE(log->wait(3, level).ok()); });
+  }
+  wait_until_asleep(*log.log, 3);
+  gate.open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(log->stats().flushes, 2u);
+  EXPECT_EQ(log->stats().waiters, 0u);
+}
+
+TEST(GroupCommit, AWaiterThatTimesOutHandsItsTurnOn) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_records(*log.log, 1);
+  append_record(*log.log);
+  SimGate gate(disk, sim_write_dsync, ".seg");
+  std::thread flusher([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
+  gate.wait_until_held();
+  append_record(*log.log);
+  append_record(*log.log);
+  std::thread patient([&] { EXPECT_TRUE(log->wait(4, Durability::power).ok()); });
+  wait_until_asleep(*log.log, 1);
+  EXPECT_EQ(log->wait(3, Durability::power, 1).code(), Code::timeout);
+  gate.open();
+  patient.join();
+  flusher.join();
 }
 
 TEST(GroupCommit, TimedOutWaitersDoNotTakeTheTurnWithThem) {

@@ -182,6 +182,19 @@ TEST(IoTransferSim, ReorderedCompletionsAndABarrierBehindThem) {
   }
 }
 
+TEST(IoTransferSim, AFailedTransferLeavesNothingInFlight) {
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    SimDisk disk = make_store_disk(seed);
+    const auto io = disk.mount();
+    const auto file = io->open("store/file", OpenMode::create).value();
+    const auto queue = io->open_queue().value();
+    disk.inject({.ops = sim_write, .skip = seed % 4});
+    const std::string data(8 * transfer_piece_bytes, 'x');
+    EXPECT_FALSE(write_fully(*queue, *file, as_bytes(data), 0, WriteMode::kernel).ok());
+    EXPECT_EQ(queue->in_flight(), 0u) << "the kernel may still read the buffer";
+  }
+}
+
 TEST(IoTransferSim, ZerosAreZeros) {
   SimDisk disk = make_store_disk();
   const auto io = disk.mount();

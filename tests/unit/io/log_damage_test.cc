@@ -297,7 +297,9 @@ TEST(LogDamage, SegmentOfAnotherHistoryOfTheSameStoreIsRefused) {
   {
     OpenLog log = open_log(two);
     for (int i = 0; i < 6; ++i) {
-      const auto lsn = log->append(as_bytes("another history"));
+      // Of the same length, so that only the chain of checksums can tell.
+      const size_t bytes = record_body(log->last_lsn() + 1).size();
+      const auto lsn = log->append(as_bytes(std::string(bytes, 'a')));
       ASSERT_TRUE(log->wait(lsn.value(), Durability::power).ok());
     }
   }
@@ -469,6 +471,19 @@ TEST(LogDamage, Case38ZerosBehindTheLogAreNothing) {
     EXPECT_EQ(outcome.last_lsn, 6u);
     EXPECT_EQ(outcome.recovery.truncated_bytes, 0u) << outcome.recovery.truncated_where;
   }
+}
+
+TEST(LogDamage, NothingIsReadBehindAnOrderlyEnd) {
+  SimDisk disk = six_records(true);
+  ByteVector file = disk.read_file(segment_path(1));
+  const FramePlace close = frame_places(file, 1).back();
+  ASSERT_EQ(close.type, FrameType::close);
+  std::memset(file.data() + close.offset + close.bytes, 0x55, 100);
+  disk.write_file(segment_path(1), file);
+  const Outcome outcome = open_and_check(disk, six_options());
+  ASSERT_TRUE(outcome.opened) << outcome.status.message();
+  EXPECT_EQ(outcome.last_lsn, 6u);
+  EXPECT_EQ(outcome.recovery.truncated_bytes, 0u) << outcome.recovery.truncated_where;
 }
 
 TEST(LogDamage, AHugeLengthIsNeverAllocated) {
