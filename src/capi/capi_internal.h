@@ -237,13 +237,24 @@ inline wq_bytes view_bytes(Bytes bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-// A fresh handle from its pool, with its gate still shut. Freed again unless released.
+// Lets go of what a handle holds that never became the caller's.
+inline void forget(HandleHead&) {}
+inline void forget(wq_batch& batch) {
+  batch.jobs.clear();
+}
+inline void forget(wq_cq& cq) {
+  cq.queue.reset();
+}
+
+// A fresh handle from its pool, with its gate still shut. Put back unless released.
 template <typename T>
 class NewHandle {
  public:
   NewHandle() : handle_(handle_pool<T>().take()) {}
   ~NewHandle() {
-    if (handle_) handle_pool<T>().put(handle_);
+    if (!handle_) return;
+    forget(*handle_);
+    handle_pool<T>().put(handle_);
   }
   NewHandle(const NewHandle&) = delete;
   NewHandle& operator=(const NewHandle&) = delete;

@@ -65,7 +65,9 @@ class LeaseQueues {
 class InterruptibleWait {
  public:
   InterruptibleWait(const LeaseQueues& queues, wq_cancel* cancel, wq_cq* cq)
-      : queues_(queues), cancel_(cancel), cq_(cq) {
+      : queues_(queues), cancel_(cancel), cq_(cq) {}
+  // Apart from the constructor, so that the destructor also undoes half of it.
+  void arm() {
     for (size_t i = 0; i < queues_.count(); i++) queues_[i]->interrupts.add(&token_);
     if (cancel_) cancel_->interrupts.add(&token_);
     if (cq_) cq_->interrupts.add(&token_);
@@ -119,6 +121,7 @@ Status lease_or_wait(Engine& engine, LeaseRequest request, const LeaseQueues& qu
   if (wait_ms == 0 || !may_wait(status)) return status;
 
   InterruptibleWait wait(queues, cancel, how.cq());
+  wait.arm();
   // After the tokens are in place: whoever closed or fired before that is seen here.
   if (const Code reason = wait.reason(); reason != Code::ok) return reason;
   request.wait_ms = wait_ms;

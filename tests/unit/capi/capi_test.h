@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -75,7 +76,8 @@ inline wq_queue* open_queue(wq_store* store, const std::string& name,
   return queue;
 }
 
-inline wq_job_spec spec_of(const std::string& payload) {
+// Borrows the bytes: a literal, or a string that lives longer.
+inline wq_job_spec spec_of(std::string_view payload) {
   wq_job_spec spec = WQ_JOB_SPEC_INIT;
   spec.payload = {payload.data(), payload.size()};
   return spec;

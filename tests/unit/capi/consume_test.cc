@@ -342,6 +342,31 @@ TEST_F(CapiConsume, LongErrorTextsAreCutAndKept) {
   EXPECT_EQ(dead.last_error.substr(0, 3), "\xe2\x82\xac");
 }
 
+// A batch that was filled and then could not be handed out must leave nothing for the next one.
+TEST_F(CapiConsume, AFailedLeaseLeavesNothingBehind) {
+  for (int i = 0; i < 30; i++) enqueue(queue_, "lost");  // more than the pool keeps back
+  sim_.disk.inject({.ops = sim_syncs, .path = ".seg", .sticky = true, .error = EIO});
+  wq_call call = WQ_CALL_INIT;
+  call.durability = WQ_POWER;
+  for (int i = 0; i < 30; i++) {
+    wq_batch* batch = nullptr;
+    EXPECT_LT(wq_lease(store_, &queue_, 1, nullptr, nullptr, &call, &batch, err()), 0);
+    EXPECT_EQ(batch, nullptr);
+  }
+  SimStore healthy;
+  wq_store* store = healthy.open();
+  ASSERT_NE(store, nullptr);
+  wq_queue* queue = open_queue(store, "q");
+  for (int i = 0; i < 30; i++) {
+    enqueue(queue, "mine");
+    const std::vector<SeenJob> jobs = lease(store, queue);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0].payload, "mine");
+  }
+  wq_queue_close(&queue);
+  wq_store_close(&store);
+}
+
 TEST_F(CapiConsume, BugCase54JobsOfAnotherQueueAreNotFound) {
   wq_queue* b = open_queue(store_, "b");
   enqueue(queue_, "J1");

@@ -11,10 +11,9 @@ class CapiDead : public CapiSim {
   // Makes `n` dead jobs, 10 ms apart; every third one by a lost lease. Tokens in order of death.
   void kill(size_t n) {
     for (size_t i = 0; i < n; i++) {
-      wq_job_spec spec = spec_of("dead " + std::to_string(i));
-      spec.max_attempts = 1;
       const std::string payload = "dead " + std::to_string(i);
-      spec.payload = {payload.data(), payload.size()};
+      wq_job_spec spec = spec_of(payload);
+      spec.max_attempts = 1;
       ASSERT_OK(wq_enqueue(queue_, &spec, nullptr, nullptr, err()));
       const SeenJob job = lease(store_, queue_, 1, 10)[0];
       tokens_.push_back({job.job.id, job.job.generation});
