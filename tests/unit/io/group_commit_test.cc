@@ -178,7 +178,7 @@ TEST(GroupCommit, FlusherThatWaitsForTheDeviceIsWokenForRequests) {
   SimDisk disk = make_store_disk();
   OpenLog log = open_log(disk, large_options());
   append_records(*log.log, 1);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 10; ++round) {
     SimGate gate(disk, sim_write_dsync, ".seg");
     const Lsn in_flight = append_record(*log.log);
     std::thread waiter([&] { EXPECT_TRUE(log->wait(in_flight, Durability::power).ok()); });
@@ -187,7 +187,7 @@ TEST(GroupCommit, FlusherThatWaitsForTheDeviceIsWokenForRequests) {
     log->request(requested, Durability::power);
     constexpr int64_t very_long_ms = 3'600'000;
     std::thread flusher([&] { EXPECT_TRUE(log->run_flusher(very_long_ms).ok()); });
-    for (int i = 0; i < 2000; ++i) std::this_thread::yield();  // lets it fall asleep, mostly
+    for (int i = 0; i < 40; ++i) std::this_thread::yield();  // lets it fall asleep, mostly
     gate.open();
     waiter.join();
     flusher.join();
