@@ -13,6 +13,7 @@
 // mutex, then the completion queues' and the log's own.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -300,7 +301,8 @@ class Engine {
     int64_t run_ms = 0;
   };
   Now now() const { return Now{wall_ms(), run_ms()}; }
-  int64_t wall_ms() const { return environment_.clock->wall_ms(); }
+  // A clock that stands before 1970 is one without a battery, and as good as one that says 1970.
+  int64_t wall_ms() const { return std::max<int64_t>(0, environment_.clock->wall_ms()); }
   int64_t run_ms() const;  // wall time at open + monotonic time since: never steps
   void start_threads();
   void stop_threads();

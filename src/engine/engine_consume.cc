@@ -94,6 +94,7 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
                                  const Now& now, LaneId& cold) {
   Command& command = begin(CommandType::lease, now.wall_ms);
   command.first_generation = state_.next_generation;
+  state_.lease_shift_ms = now.run_ms - now.wall_ms;
   uint32_t left = request.max_jobs;
   bool refill = false;
   for (Queue* queue : queues) {
@@ -122,7 +123,7 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
     if (taken == 0) continue;
     left -= taken;
     const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
-    command.groups.push_back(LeaseGroup{queue->id, taken, now.run_ms + lease_ms});
+    command.groups.push_back(LeaseGroup{queue->id, taken, now.wall_ms + lease_ms});
   }
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
@@ -144,7 +145,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
   }
   // Longer leases do not run out before the maintenance thread looks up by itself.
   const auto is_short = [&](const LeaseGroup& group) {
-    return group.deadline_ms - now.run_ms < sleep_ms_max;
+    return group.deadline_ms - now.wall_ms < sleep_ms_max;
   };
   if (std::any_of(command_.groups.begin(), command_.groups.end(), is_short)) wake_for_timers();
   // What is left may serve another waiter: a wake-up meant for two must not end with one.
@@ -221,7 +222,8 @@ Status Engine::confirm(QueueId id, Token token, int64_t run_ms_wanted, CallOptio
     WQ_TRY(check_lease(state_, queue, token.id, token.generation));
     Command& command = begin(CommandType::confirm);
     command.queue = id;
-    command.deadline_ms = run_ms_wanted == 0 ? 0 : run_ms() + run_ms_wanted;
+    command.deadline_ms = run_ms_wanted == 0 ? 0 : command.now_ms + run_ms_wanted;
+    state_.lease_shift_ms = run_ms() - command.now_ms;
     SettleItem& item = command.settles.emplace_back();
     item.id = token.id;
     item.generation = token.generation;
@@ -241,7 +243,9 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     Command& command = begin(CommandType::extend);
     command.queue = id;
-    command.deadline_ms = run_ms() + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
+    command.deadline_ms =
+        command.now_ms + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
+    state_.lease_shift_ms = run_ms() - command.now_ms;
     for (size_t i = 0; i < tokens.size(); ++i) {
       codes[i] = check_lease(state_, queue, tokens[i].id, tokens[i].generation).code();
       if (codes[i] != Code::ok) continue;

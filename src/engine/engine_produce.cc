@@ -173,8 +173,8 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
   if (job.deadline_ms != 0) {
-    // Deadlines run on the clock that never steps; people read the wall clock.
-    const int64_t remaining_ms = job.deadline_ms - now.run_ms;
+    // The timer is of the clock that never steps; people read the wall clock.
+    const int64_t remaining_ms = job.timer_ms - now.run_ms;
     view.remaining_ms = remaining_ms > 0 ? remaining_ms : 0;
     view.deadline_ms = now.wall_ms + remaining_ms;
   }

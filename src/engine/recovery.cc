@@ -222,7 +222,7 @@ Status Engine::make_job_resident(JobId id) {
 Status Engine::start_run() {
   MutexLock lock(mutex_);
   WQ_TRY(replay_log());
-  opened_wall_ms_ = environment_.clock->wall_ms();
+  opened_wall_ms_ = wall_ms();
   opened_mono_ns_ = environment_.clock->mono_ns();
   for (const auto& [name, queue] : state_.queues()) {
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {

@@ -223,7 +223,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   job->generation = generation;
   job->position = generation;
   job->deadline_ms = deadline_ms;
-  leases_.add(job, deadline_ms);
+  leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   ++queue->count(JobState::leased);
   touch(queue);
@@ -236,7 +236,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   job->since_ms = now_ms;
   job->position = job->generation;
   job->deadline_ms = deadline_ms;
-  if (deadline_ms != 0) leases_.add(job, deadline_ms);
+  if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   ++queue->count(JobState::running);
   touch(queue);
@@ -273,7 +273,7 @@ void State::end(Job* job) {
 void State::set_deadline(Job* job, int64_t deadline_ms) {
   touch(job);
   job->deadline_ms = deadline_ms;
-  leases_.move(job, deadline_ms);
+  leases_.move(job, deadline_ms + lease_shift_ms);
 }
 
 void State::set_error(Job* job, std::string_view error) {

@@ -21,6 +21,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 void read_directive(const std::string& line, Transcript& transcript) {
   if (line.starts_with("#! as-written:")) transcript.as_written = true;
+  if (line.starts_with("#! no-checkpoints:")) transcript.no_checkpoints = true;
   if (line.starts_with("#! memory:")) transcript.memory_only = true;
 }
 

@@ -1,8 +1,9 @@
 // Transcripts: text files of blocks, each of them commands, a line "----", the output that they
 // must give, and an empty line. Comments start with '#'. Lines that start with "#!" are directives:
 //
-//   #! as-written: REASON   no reopening or killing between the commands (see transcript_test.cc)
-//   #! memory: REASON       only with the memory store on the simulated disk
+//   #! as-written: REASON       no reopening or killing between the commands (transcript_test.cc)
+//   #! no-checkpoints: REASON   nor checkpoints
+//   #! memory: REASON           only with the memory store on the simulated disk
 //
 // Thread model: one thread.
 #pragma once
@@ -25,6 +26,7 @@ struct Transcript {
   std::vector<Block> blocks;
   std::string after;  // what follows the last block
   bool as_written = false;
+  bool no_checkpoints = false;
   bool memory_only = false;
 };
 

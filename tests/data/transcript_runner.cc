@@ -8,10 +8,6 @@
 namespace wq {
 namespace {
 
-std::string status_text(const Status& status) {
-  const std::string code = code_name(status.code());
-  return (status.detail() ? code + ": " + status.message() : code) + "\n";
-}
 
 // What is not plain text as \xNN.
 std::string escape(std::string_view text) {
@@ -266,6 +262,21 @@ std::string TranscriptRunner::run(const std::string& line) {
 }
 
 // ---- names
+
+// The message may name a job by its id, which depends on how often the store was reopened.
+std::string TranscriptRunner::status_text(const Status& status) const {
+  const std::string code = code_name(status.code());
+  if (!status.detail()) return code + "\n";
+  std::string message = status.message();
+  constexpr std::string_view before = "job ";
+  const size_t place = message.find(before);
+  if (place != std::string::npos) {
+    const size_t from = place + before.size();
+    const size_t digits = message.find_first_not_of("0123456789", from) - from;
+    if (digits > 0) message.replace(from, digits, name_of(std::stoull(message.substr(from))));
+  }
+  return code + ": " + message + "\n";
+}
 
 QueueId TranscriptRunner::queue_id(const std::string& name) const {
   const auto found = queues_.find(name);
@@ -630,6 +641,8 @@ std::string TranscriptRunner::dump(const Arguments& args) {
   return text.empty() ? "nothing\n" : text;
 }
 
+// Repeats the call until it has all n jobs or no more can be had: how many a single call finds
+// depends on what is in memory.
 std::string TranscriptRunner::lease(const Arguments& args) {
   const std::vector<std::string> names = split(args.words.at(0), ',');
   std::vector<QueueId> ids;
@@ -639,25 +652,32 @@ std::string TranscriptRunner::lease(const Arguments& args) {
   request.max_jobs = static_cast<uint32_t>(args.number("n", 1));
   request.lease_ms = args.duration_ms("lease");
   request.wait_ms = args.duration_ms("wait");
-  CallOptions call = call_options(args);
-  std::vector<JobView> jobs;
-  const Status status = harness_.engine().lease(request, call, jobs);
-  if (!status.ok()) return status_text(status);
   std::string text;
-  for (const JobView& job : jobs) {
-    const std::string name = name_of(job.id);
-    Known& job_known = known(name);
-    EXPECT_EQ(job_known.queue, names[job.queue_index]);
-    EXPECT_EQ(job.state, JobState::leased);
-    EXPECT_FALSE(ordinals_.count(job.generation)) << "generation given twice";
-    text += name;
-    if (names.size() > 1) text += " queue=" + names[job.queue_index];
-    text += " attempt=" + std::to_string(job.attempts) +
-            " gen=" + std::to_string(ordinal(job.generation)) +
-            " for=" + std::to_string(job.remaining_ms) + check_payload(job_known, job) + "\n";
-    job_known.generation = job.generation;
-  }
+  do {
+    CallOptions call = call_options(args);
+    std::vector<JobView> jobs;
+    const Status status = harness_.engine().lease(request, call, jobs);
+    if (!status.ok()) return text.empty() ? status_text(status) : text;
+    EXPECT_LE(jobs.size(), request.max_jobs);
+    for (const JobView& job : jobs) text += handed_out(job, names);
+    request.max_jobs -= static_cast<uint32_t>(jobs.size());
+  } while (request.max_jobs > 0);
   return text;
+}
+
+std::string TranscriptRunner::handed_out(const JobView& job,
+                                         const std::vector<std::string>& queues) {
+  const std::string name = name_of(job.id);
+  Known& job_known = known(name);
+  EXPECT_EQ(job_known.queue, queues[job.queue_index]);
+  EXPECT_EQ(job.state, JobState::leased);
+  EXPECT_FALSE(ordinals_.count(job.generation)) << "generation given twice";
+  job_known.generation = job.generation;
+  std::string text = name;
+  if (queues.size() > 1) text += " queue=" + queues[job.queue_index];
+  return text + " attempt=" + std::to_string(job.attempts) +
+         " gen=" + std::to_string(ordinal(job.generation)) +
+         " for=" + std::to_string(job.remaining_ms) + check_payload(job_known, job) + "\n";
 }
 
 std::string TranscriptRunner::confirm(const Arguments& args) {

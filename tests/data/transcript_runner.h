@@ -80,6 +80,8 @@ class TranscriptRunner {
   void remember(const std::string& name, const std::string& queue, const std::string& payload,
                 JobId id);
   uint64_t ordinal(Generation generation);
+  std::string status_text(const Status& status) const;
+  std::string handed_out(const JobView& job, const std::vector<std::string>& queues);
   std::string time_text(int64_t wall_ms) const;
   std::string describe(const std::string& name, const JobView& job);
   std::string name_of(JobId id) const;
