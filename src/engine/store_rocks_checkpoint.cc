@@ -103,6 +103,9 @@ class FamilyFiles {
       return {};
     }
     WQ_TRY(make_room(begin));
+    // RocksDB cleans a file of the bottom level by itself only if it has two deletions or more; a
+    // lone range tombstone that reached it, all it covered being gone, would stay for ever.
+    if (!(last_ == begin)) WQ_TRY(check(writer_->Delete(slice(begin))));
     last_.assign(end);
     return check(writer_->DeleteRange(slice(begin), slice(end)));
   }
@@ -379,6 +382,8 @@ Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyR
   WQ_TRY(status_from_rocks(rocksdb::DeleteFilesInRanges(core.db, handle, pointers.data(),
                                                         pointers.size(), /*include_end=*/false),
                            what));
+  // RocksDB looks for tombstones on the bottom level when a snapshot is released, and only then.
+  core.db->ReleaseSnapshot(core.db->GetSnapshot());
   if (erased.ranges < erased_ranges_max) return {};
   erased.ranges = 0;
   const rocksdb::Slice begin(erased.begin);

@@ -29,7 +29,6 @@ constexpr uint64_t index_file_bytes = 8 * mib;
 constexpr uint64_t job_file_bytes = 64 * mib;
 constexpr uint64_t wal_bytes_max = 32 * mib;
 constexpr uint64_t manifest_bytes_max = 16 * mib;
-constexpr uint64_t info_log_bytes_max = 1 * mib;
 constexpr uint64_t blob_bytes_min = 4 * kib;
 // A file with this many tombstones among so many neighbours is compacted though it need not be.
 constexpr size_t deletion_window = 4'096;
@@ -48,7 +47,9 @@ class FailureListener final : public rocksdb::EventListener {
   std::shared_ptr<FailureLatch> latch_;
 };
 
-// For read-only opening, which must not write a LOG file.
+// RocksDB's own logger writes a file, which read-only opening must not do, and asserts when that
+// file can not grow: with the assertions of Debian's library a full disk would abort the host. What
+// matters reaches us as a status or through the listener.
 class SilentLogger final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -139,10 +140,8 @@ rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
   db.max_bgerror_resume_count = 0;         // a failure stays until the store is opened again
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
-  db.keep_log_file_num = 2;
-  db.max_log_file_size = info_log_bytes_max;
-  db.info_log_level = rocksdb::WARN_LEVEL;
-  if (options.read_only) db.info_log = std::make_shared<SilentLogger>();
+  db.info_log = std::make_shared<SilentLogger>();
+  db.info_log_level = rocksdb::FATAL_LEVEL;  // spares the formatting
   db.listeners.push_back(std::make_shared<FailureListener>(latch));
   return db;
 }

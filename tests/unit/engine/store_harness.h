@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/codec.h"
 #include "engine/store.h"
 
 namespace wq {
