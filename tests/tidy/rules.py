@@ -161,8 +161,9 @@ THIRD_PARTY = {
 }
 SYSTEM_HEADERS = re.compile(
     r"(?:sys|linux|netinet|arpa)/\w+\.h"
-    r"|(?:assert|dirent|errno|fcntl|getopt|glob|grp|inttypes|limits|math|poll|pthread|pwd|sched"
-    r"|signal|spawn|stddef|stdint|stdio|stdlib|string|strings|syslog|termios|time|unistd|wchar)\.h")
+    r"|(?:assert|dirent|errno|fcntl|getopt|glob|grp|inttypes|limits|malloc|math|poll|pthread|pwd"
+    r"|sched|signal|spawn|stddef|stdint|stdio|stdlib|string|strings|syslog|termios|time|unistd"
+    r"|wchar)\.h")
 GENERATED_HEADERS = ("build_config.h",)
 PUBLIC_HEADER_USERS = ("src/capi/*", "src/cli/*")
 
