@@ -65,7 +65,8 @@ CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<s
   };
   CLI::Option* const option = command.add_option(name, take, description_text);
   option->type_name("TEXT")->type_size(1)->expected(1, CLI::detail::expected_max_vector_size);
-  option->allow_extra_args(false);
+  // Words without a dash go on until there are none; an option takes one word each time it is given.
+  option->allow_extra_args(name.front() != '-');
   return option;
 }
 
