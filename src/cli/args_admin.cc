@@ -81,7 +81,7 @@ void add_dead(CLI::App& app, Command& chosen) {
   dead.fallthrough();
   dead.footer(
       R"(An entry is ID:GENERATION, as dead ls prints it; it stands for this death of the
-job, so that a second replay of it answers "stale". A bare ID stands for the entry that is there now.
+job, so that a second replay of it answers "stale". A bare ID stands for the entry there is now.
 
   wq dead ls --since 1d
   wq dead show 12:34

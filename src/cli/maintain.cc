@@ -81,15 +81,16 @@ Record verify_record(const wq_verify_report& report, const LogTotals& log) {
 }  // namespace
 
 int run_verify(Context& context) {
-  const Store store = context.open_store();
   Output& out = context.out();
   out.status("checking every job, every index entry and the log");
   wq_error err = WQ_ERROR_INIT;
+  // The log first, as it was found: the scan wants the store closed, and opening may recycle segments.
+  LogTotals log;
+  check(wq_log_scan(context.store_path().c_str(), count_record, &log, &err), err);
+  const Store store = context.open_store();
   wq_verify_report report = WQ_VERIFY_REPORT_INIT;
   const int32_t code = wq_store_verify(store.get(), &report, &err);
   if (code != WQ_E_CORRUPT || report.problems == 0) check(code, err);
-  LogTotals log;
-  check(wq_log_scan(context.store_path().c_str(), count_record, &log, &err), err);
   out.clear_status();
   if (out.json()) {
     out.record(verify_record(report, log));
