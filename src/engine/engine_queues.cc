@@ -30,6 +30,12 @@ int64_t oldest_since_ms(const Queue& queue) {
   return oldest_ms;
 }
 
+// The job that tells the age of the lane is only in the store.
+bool age_is_cold(const Lane& lane) {
+  if (lane.cold_count == 0) return false;
+  return lane.head.empty() || lane.head.back()->position < first_tail_seq;
+}
+
 }  // namespace
 
 Result<QueueId> Engine::open_queue(std::string_view name, const QueueConfig& config,
@@ -169,9 +175,9 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     WQ_TRY_SET(Queue * queue, queue_for(id));
     Lane* cold = nullptr;
     for (const auto& lane : queue->lanes) {
-      if (lane->count > 0 && lane->head.empty()) cold = lane.get();
+      if (age_is_cold(*lane)) cold = lane.get();
     }
-    if (cold) {  // its first job is only in the store
+    if (cold) {
       WQ_TRY(refill_lane(id, cold->priority));
       continue;
     }
