@@ -324,6 +324,11 @@ int64_t SimState::run_barrier(uint32_t kind, const std::string& path, InodeId id
 }
 
 int64_t SimState::run(const IoOp& op, const std::string& path, InodeId id, bool direct) {
+  if (direct && op.kind != IoKind::fdatasync &&
+      (reinterpret_cast<uintptr_t>(op.data) % block_bytes != 0 || op.offset % block_bytes != 0 ||
+       op.bytes % block_bytes != 0)) {
+    return -EINVAL;
+  }
   switch (op.kind) {
     case IoKind::write:
       pass_gate(sim_write, path);
@@ -340,10 +345,6 @@ int64_t SimState::run(const IoOp& op, const std::string& path, InodeId id, bool 
   pass_gate(sim_read, path);
   const auto struck = strike(sim_read, path);
   if (struck && struck->error != 0) return -struck->error;
-  if (direct && (reinterpret_cast<uintptr_t>(op.data) % 512 != 0 || op.offset % 512 != 0 ||
-                 op.bytes % 512 != 0)) {
-    return -EINVAL;
-  }
   const Inode& inode = inodes[id];
   const ByteVector view = direct && inode.dropped ? inode.device_view() : ByteVector{};
   const ByteVector& file = direct && inode.dropped ? view : inode.cached;
@@ -462,7 +463,7 @@ class SimIo final : public Io {
         return status_from_errno(EIO, path, "open");
       }
     }
-    const bool direct = mode == OpenMode::read_direct;
+    const bool direct = mode == OpenMode::read_direct || mode == OpenMode::read_write_direct;
     return std::unique_ptr<File>(std::make_unique<SimFile>(state_, path, id, direct));
   }
   Result<std::unique_ptr<IoQueue>> open_queue() override {

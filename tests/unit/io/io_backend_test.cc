@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -140,6 +141,44 @@ TEST_P(IoBackendTest, DirectReads) {
   ASSERT_TRUE(got.ok()) << got.status().message();
   EXPECT_EQ(got.value(), data.size());
   EXPECT_TRUE(as_text({memory.get(), data.size()}) == data);
+}
+
+// The barrier itself can not be seen from here, but its first half can: a direct read that must not
+// wait is refused as long as the page cache has something to write for its range.
+TEST_P(IoBackendTest, DsyncWritesAndFdatasyncLeaveNothingDirty) {
+  std::string block(4096, 'd');
+  auto file = make_file("dirty", block);
+  ASSERT_TRUE(file->sync().ok());
+  const int fd = ::open((directory_ + "/dirty").c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+  if (fd < 0) GTEST_SKIP() << "the file system has no direct reads";
+  alignas(4096) static std::byte buffer[4096];
+  const iovec part{buffer, sizeof buffer};
+  const auto dirty = [&] { return ::preadv2(fd, &part, 1, 0, RWF_NOWAIT) < 0; };
+  ASSERT_TRUE(write_fully(*queue_, *file, as_bytes(block), 0, WriteMode::kernel).ok());
+  if (!dirty()) {
+    ::close(fd);
+    GTEST_SKIP() << "this file system does not tell";
+  }
+  ASSERT_TRUE(write_fully(*queue_, *file, {}, 0, WriteMode::sync_after).ok());
+  EXPECT_FALSE(dirty());
+  ASSERT_TRUE(write_fully(*queue_, *file, as_bytes(block), 0, WriteMode::dsync).ok());
+  EXPECT_FALSE(dirty());
+  ::close(fd);
+}
+
+TEST_P(IoBackendTest, DirectWrites) {
+  make_file("direct", std::string(64 << 10, 'o'));
+  auto direct = io_->open(directory_ + "/direct", OpenMode::read_write_direct);
+  if (!direct.ok()) {
+    EXPECT_EQ(direct.status().code(), Code::unsupported) << direct.status().message();
+    GTEST_SKIP() << "the file system has no direct writes";
+  }
+  alignas(4096) static std::byte block[8192];
+  std::fill(std::begin(block), std::end(block), std::byte{'n'});
+  ASSERT_TRUE(write_fully(*queue_, **direct, block, 4096, WriteMode::dsync).ok());
+  std::string expected(64 << 10, 'o');
+  expected.replace(4096, 8192, 8192, 'n');
+  EXPECT_TRUE(read_file("direct") == expected) << "buffered reads see direct writes";
 }
 
 // A timer signal without SA_RESTART hits system calls while data moves.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "io_test_util.h"
@@ -20,7 +21,10 @@ class IoTransferTest : public BackendTest {
   static std::string pattern(size_t bytes) {
     std::string text(bytes, '\0');
     Prng prng(bytes);
-    for (char& c : text) c = static_cast<char>(prng.next());
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+      const uint64_t word = prng.next();
+      std::memcpy(text.data() + at, &word, std::min(sizeof word, bytes - at));
+    }
     return text;
   }
 };
@@ -28,7 +32,7 @@ class IoTransferTest : public BackendTest {
 INSTANTIATE_TEST_SUITE_P(Real, IoTransferTest, testing::Values("uring", "thread"),
                          [](const auto& test) { return std::string(test.param); });
 
-constexpr size_t sizes[] = {0, 1, 4096, 524'288, 524'289, 3'000'000, 9'000'001};
+constexpr size_t sizes[] = {0, 1, 4096, 524'288, 524'289, 3'000'000, 5'000'001};
 
 TEST_P(IoTransferTest, AllModesAndSizes) {
   for (const WriteMode mode : {WriteMode::kernel, WriteMode::dsync, WriteMode::sync_after}) {
@@ -123,7 +127,7 @@ TEST_P(IoTransferTest, AnErrorStopsTheTransferAndSkipsTheBarrier) {
     op.done = true;
   });
   const Status status =
-      write_fully(queue, *file, as_bytes(pattern(9'000'001)), 0, WriteMode::sync_after);
+      write_fully(queue, *file, as_bytes(pattern(5'000'001)), 0, WriteMode::sync_after);
   EXPECT_EQ(status.code(), Code::io);
   EXPECT_EQ(status.os_errno(), EIO);
   EXPECT_EQ(status.offset(), 2 * transfer_piece_bytes);

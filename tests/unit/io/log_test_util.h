@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,7 +42,10 @@ inline std::string record_body(Lsn lsn, size_t bytes = SIZE_MAX) {
   const uint64_t usual_bytes = prng.below(701);
   if (bytes == SIZE_MAX) bytes = usual_bytes;
   std::string body(bytes, '\0');
-  for (char& c : body) c = static_cast<char>(prng.next());
+  for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+    const uint64_t word = prng.next();
+    std::memcpy(body.data() + at, &word, std::min(sizeof word, bytes - at));
+  }
   return body;
 }
 
