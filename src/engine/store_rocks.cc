@@ -11,10 +11,9 @@
 #include <vector>
 
 #include <rocksdb/cache.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/options.h>
-#include <rocksdb/write_batch.h>
 
 #include "base/check.h"
 #include "engine/store_rocks_internal.h"
@@ -154,6 +153,7 @@ class RocksStore final : public Store {
   Status check_families(const rocksdb::DBOptions& db_options, bool& exists) const;
   Status create_database(const rocksdb::DBOptions& db_options);
   Status open_database(const rocksdb::DBOptions& db_options);
+  Status sync_parent() const;
   std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors() const;
   Status keep_database(const rocksdb::Status& opened);
 
@@ -218,7 +218,19 @@ Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
   const Status status =
       status_from_rocks(core_.db->CreateColumnFamilies(family_descriptors(), &handles), "create");
   std::copy(handles.begin(), handles.end(), core_.handles);
-  return status;
+  WQ_TRY(status);
+  return sync_parent();
+}
+
+// RocksDB syncs its directory, but not the one that holds the new directory's name.
+Status RocksStore::sync_parent() const {
+  const std::string parent =
+      std::filesystem::path(core_.options.directory).lexically_normal().parent_path().string();
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Env* env = core_.db->GetEnv();
+  WQ_TRY(status_from_rocks(env->NewDirectory(parent.empty() ? "." : parent, &directory),
+                           "open of the parent directory"));
+  return status_from_rocks(directory->Fsync(), "sync of the parent directory");
 }
 
 // Families that a crash left out of the creation are made here.
