@@ -1,7 +1,9 @@
 #include "cli/args.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/failure.h"
 
@@ -49,10 +51,39 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
       ->type_name("NAME");
 }
 
-// CLI11's own words, with our exit codes.
+// CLI11 takes a positional "[a,b]" for the list a, b. A mark in front hides the bracket from it,
+// and every option takes the mark off again; what begins with the mark by itself is marked as well.
+constexpr char mark = '\x01';
+
+std::vector<std::string> marked_arguments(int argc, char** argv) {
+  std::vector<std::string> arguments;  // CLI11 wants them in reverse
+  for (int i = argc - 1; i >= 1; --i) {
+    const std::string text = argv[i];
+    const bool is_list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+    arguments.push_back(is_list || text.starts_with(mark) ? mark + text : text);
+  }
+  return arguments;
+}
+
+std::string without_mark(const std::string& text) {
+  return text.starts_with(mark) ? text.substr(1) : text;
+}
+
+void take_marks_off(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (option->get_items_expected_max() > 0) option->transform(without_mark);  // no flag
+  }
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    take_marks_off(*command);
+  }
+}
+
+// Help and version are printed by CLI11; anything else is a Failure like all others.
 int tell_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  const int code = app.exit(error);
-  return code == 0 ? exit_ok : exit_usage;
+  if (error.get_exit_code() == 0) return app.exit(error);
+  std::string message = error.what();
+  std::erase(message, mark);
+  throw Failure{exit_usage, 0, std::move(message)};
 }
 
 }  // namespace
@@ -65,7 +96,8 @@ CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<s
   };
   CLI::Option* const option = command.add_option(name, take, description_text);
   option->type_name("TEXT")->type_size(1)->expected(1, CLI::detail::expected_max_vector_size);
-  // Words without a dash go on until there are none; an option takes one word each time it is given.
+  // Words without a dash go on until there are none; an option takes one word each time it is
+  // given.
   option->allow_extra_args(name.front() != '-');
   return option;
 }
@@ -81,8 +113,9 @@ Invocation parse_arguments(int argc, char** argv) {
   add_global_options(app, invocation.global);
   add_job_commands(app, invocation.command);
   add_admin_commands(app, invocation.command);
+  take_marks_off(app);
   try {
-    app.parse(argc, argv);
+    app.parse(marked_arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
     invocation.command = nullptr;
     invocation.exit_code = tell_parse_error(app, error);

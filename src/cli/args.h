@@ -33,7 +33,7 @@ Invocation parse_arguments(int argc, char** argv);
 void add_job_commands(CLI::App& app, Command& chosen);
 void add_admin_commands(CLI::App& app, Command& chosen);
 
-// A repeated option or a list of arguments, taken byte for byte: CLI11 would read "[a,b]" and "{}"
+// A repeated option or a list of arguments, taken byte for byte: CLI11 would read "{}"
 // as lists.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                        const std::string& description);

@@ -208,7 +208,7 @@ void add_log(CLI::App& app, Command& chosen) {
   CLI::App& dump = *log.add_subcommand("dump", "Print its records, oldest first");
   const auto options = std::make_shared<LogDumpOptions>();
   dump.footer(
-      "Reads only and takes no lock: works beside a process that has the store open.\n"
+      "Reads only; no other process may have the store open.\n"
       "Prints LSN <tab> type <tab> segment+offset <tab> record as JSON.\n\n"
       "  wq log dump --from 1000 --limit 20");
   dump.add_option("--from", options->from_lsn, "First LSN to print");

@@ -49,13 +49,16 @@ wq_store_options Context::store_options(const OpenOptions& open) const {
   return store_options;
 }
 
+void Context::fail_no_store() const {
+  throw Failure{exit_not_found, WQ_E_NOT_FOUND,
+                "there is no store at '" + options_.store +
+                    "'; name one with --store DIR or WQ_STORE, or make one with wq push"};
+}
+
 int32_t Context::open_once(const OpenOptions& open, Store& store, wq_error& err) {
   const wq_store_options store_options = this->store_options(open);
   const int32_t code = wq_store_open(options_.store.c_str(), &store_options, store.out(), &err);
-  if (code == WQ_E_NOT_FOUND && open.mode == OpenMode::must_exist) {
-    fail(exit_not_found, "there is no store at '" + options_.store +
-                             "'; name one with --store DIR or WQ_STORE, or make one with wq push");
-  }
+  if (code == WQ_E_NOT_FOUND && open.mode == OpenMode::must_exist) fail_no_store();
   if (code != WQ_OK && code != WQ_E_LOCKED) check(code, err);
   if (code == WQ_OK) tell_recovery(store);
   return code;
@@ -68,18 +71,33 @@ bool Context::try_open_store(const OpenOptions& open, Store& store, std::string&
   return false;
 }
 
-Store Context::open_store(const OpenOptions& open) {
+void Context::wait_for_lock(const std::function<int32_t(wq_error&)>& attempt) {
   const int64_t wait_ms = parse_duration_ms("--lock-wait", options_.lock_wait, true);
   const Stopwatch watch;
-  Store store;
   wq_error err = WQ_ERROR_INIT;
-  while (open_once(open, store, err) != WQ_OK) {
+  while (attempt(err) == WQ_E_LOCKED) {
     if (wait_ms >= 0 && watch.ms() >= wait_ms) {
       throw Failure{exit_locked, WQ_E_LOCKED, locked_message(message_of(WQ_E_LOCKED, err))};
     }
     ::poll(nullptr, 0, lock_retry_ms);
   }
+}
+
+Store Context::open_store(const OpenOptions& open) {
+  Store store;
+  wait_for_lock([&](wq_error& err) { return open_once(open, store, err); });
   return store;
+}
+
+int32_t Context::scan_log(wq_log_visit visit, void* ctx, wq_error& err) {
+  int32_t code = WQ_OK;
+  wait_for_lock([&](wq_error& scan_err) {
+    code = wq_log_scan(options_.store.c_str(), visit, ctx, &scan_err);
+    err = scan_err;
+    return code;
+  });
+  if (code == WQ_E_NOT_FOUND) fail_no_store();
+  return code;
 }
 
 void Context::tell_recovery(const Store& store) {
@@ -100,8 +118,9 @@ Queue Context::open_queue(const Store& store, std::string_view name, OpenMode mo
   const int32_t code =
       wq_queue_open(store.get(), name.data(), name.size(), nullptr, flags, queue.out(), &err);
   if (code == WQ_E_NOT_FOUND) {
-    fail(exit_not_found, "there is no queue '" + printable(name, 60) + "' in '" + options_.store +
-                             "'; wq ls shows what is there");
+    throw Failure{exit_not_found, code,
+                  "there is no queue '" + printable(name, 60) + "' in '" + options_.store +
+                      "'; wq ls shows what is there"};
   }
   check(code, err);
   return queue;

@@ -5,6 +5,7 @@
 #include <wq.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +46,16 @@ class Context {
 
   Queue open_queue(const Store& store, std::string_view name, OpenMode mode);
 
+  // Reads the log of the closed store at --store; waits for its lock like open_store. Returns what
+  // wq_log_scan does, except that WQ_E_NOT_FOUND and WQ_E_LOCKED are Failures.
+  int32_t scan_log(wq_log_visit visit, void* ctx, wq_error& err);
+
   wq_store_options store_options(const OpenOptions& open) const;
 
  private:
+  // Repeats `attempt` while it answers WQ_E_LOCKED, for --lock-wait at most.
+  void wait_for_lock(const std::function<int32_t(wq_error&)>& attempt);
+  [[noreturn]] void fail_no_store() const;
   int32_t open_once(const OpenOptions& open, Store& store, wq_error& err);
   void tell_recovery(const Store& store);
 

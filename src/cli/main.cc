@@ -28,7 +28,7 @@ void tell_failure(Output& out, const Failure& failure) {
   out.error_bytes("wq: " + failure.message + hint + "\n");
 }
 
-int run(const Invocation& invocation) {
+int run_command(const Invocation& invocation) {
   Context context(invocation.global);
   try {
     const int exit_code = invocation.command(context);
@@ -45,6 +45,17 @@ int run(const Invocation& invocation) {
   }
 }
 
+int run(int argc, char** argv) {
+  try {
+    const Invocation invocation = parse_arguments(argc, argv);
+    return invocation.command ? run_command(invocation) : invocation.exit_code;
+  } catch (const Failure& failure) {  // wrong arguments; whether --json was among them is not known
+    Output out{OutputOptions{}};
+    tell_failure(out, failure);
+    return failure.exit_code;
+  }
+}
+
 }  // namespace
 }  // namespace wq::cli
 
@@ -52,8 +63,7 @@ int main(int argc, char** argv) {
   // A closed pipe is an error like others: it must not end the program before the store is closed.
   ::signal(SIGPIPE, SIG_IGN);
   try {
-    const wq::cli::Invocation invocation = wq::cli::parse_arguments(argc, argv);
-    return invocation.command ? wq::cli::run(invocation) : invocation.exit_code;
+    return wq::cli::run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "wq: %s\n", error.what());
     return wq::cli::exit_other;

@@ -84,9 +84,9 @@ int run_verify(Context& context) {
   Output& out = context.out();
   out.status("checking every job, every index entry and the log");
   wq_error err = WQ_ERROR_INIT;
-  // The log first, as it was found: the scan wants the store closed, and opening may recycle segments.
+  // The log first, as it was found: opening writes to it, and cuts an unfinished tail.
   LogTotals log;
-  check(wq_log_scan(context.store_path().c_str(), count_record, &log, &err), err);
+  check(context.scan_log(count_record, &log, err), err);
   const Store store = context.open_store();
   wq_verify_report report = WQ_VERIFY_REPORT_INIT;
   const int32_t code = wq_store_verify(store.get(), &report, &err);
@@ -109,11 +109,8 @@ int run_verify(Context& context) {
 int run_log_dump(Context& context, const LogDumpOptions& options) {
   Dump dump{&context.out(), &options, 0, std::nullopt};
   wq_error err = WQ_ERROR_INIT;
-  const int32_t code = wq_log_scan(context.store_path().c_str(), dump_record, &dump, &err);
+  const int32_t code = context.scan_log(dump_record, &dump, err);
   if (dump.failure) throw Failure(*dump.failure);
-  if (code == WQ_E_NOT_FOUND) {
-    fail(exit_not_found, "there is no store at '" + context.store_path() + "'");
-  }
   if (code != WQ_CANCELLED) check(code, err);
   context.out().note(plural(dump.told, "record"));
   return exit_ok;

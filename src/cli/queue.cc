@@ -111,9 +111,11 @@ int change_status(Context& context, const Store& store, const Queue& queue, Queu
   if (action == QueueAction::resume) code = wq_queue_resume(queue.get(), nullptr, &err);
   if (action == QueueAction::disable) code = wq_queue_disable(queue.get(), nullptr, &err);
   if (action == QueueAction::enable) code = wq_queue_enable(queue.get(), nullptr, &err);
-  if (code == WQ_DISABLED) {
+  if (code == WQ_CONFLICT) {
     throw Failure{exit_refused, code,
-                  "the queue is disabled and stays so; wq queue enable makes it active"};
+                  action == QueueAction::enable
+                      ? "the queue is paused, not disabled; wq queue resume makes it active"
+                      : "the queue is disabled and stays so; wq queue enable makes it active"};
   }
   check(code, err);
   tell_configs(context, store, {options.queue});

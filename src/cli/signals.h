@@ -1,12 +1,13 @@
-// SIGINT and SIGTERM as something to wait for. The first one asks to stop: it fires the cancel
-// token, if one is set, and makes the descriptor readable. The second one asks to stop now. SIGCHLD
-// only makes the descriptor readable. One instance per process, alive while the command runs.
-// Thread model: one thread; the handler itself may run on any.
+// SIGINT and SIGTERM as something to wait for. The first one asks to stop: it makes the descriptor
+// readable, and a thread fires the cancel token, if one is given (a handler must not). The second
+// one asks to stop now. SIGCHLD only makes the descriptor readable. One instance per process, alive
+// while the command runs. Thread model: one thread; the handler itself may run on any.
 #pragma once
 
 #include <wq.h>
 
 #include <cstdint>
+#include <thread>
 
 namespace wq::cli {
 
@@ -24,6 +25,9 @@ class StopSignals {
 
   // Waits until a signal arrives or the time is over. True if it is to stop.
   bool wait_ms(int64_t timeout_ms) const;
+
+ private:
+  std::thread canceller_;
 };
 
 }  // namespace wq::cli

@@ -211,7 +211,8 @@ void Worker::lease() {
   const int32_t code = wq_lease(store_.get(), handles_.data(), handles_.size(), &take,
                                 cancel_.get(), nullptr, batch.out(), &err);
   if (code == WQ_CANCELLED) return;
-  if (code != WQ_EMPTY) {
+  // Paused and disabled queues are empty for now; somebody may open them again.
+  if (code != WQ_EMPTY && code != WQ_PAUSED && code != WQ_DISABLED) {
     check(code, err);
     hand_out(batch);
     if (options_.once) stop();

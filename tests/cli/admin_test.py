@@ -1,0 +1,251 @@
+"""wq stat, ls, queue, verify, log, bench, version; the global options, help, and failures of the
+place that wq runs in."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from cli_case import PROGRAM, CliCase
+
+COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release",), ("extend",),
+            ("cancel",), ("stat",), ("ls",), ("show",), ("dead",), ("dead", "ls"),
+            ("dead", "show"), ("dead", "replay"), ("dead", "rm"), ("dead", "purge"), ("queue",),
+            ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
+            ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
+            ("verify",), ("log",), ("log", "dump"), ("bench",), ("version",))
+WITH_EXAMPLES = ("push", "work", "pull", "nack", "stat", "dead", "queue", "log", "bench")
+
+
+class Look(CliCase):
+    def test_stat(self):
+        self.push("a", "b", queue="q\u00e4")
+        self.push("c", options=("--delay", "1h"))
+        record = self.json("stat")[0]
+        self.assertEqual(record["store"]["queues"], 2)
+        self.assertEqual((record["store"]["ready"], record["store"]["delayed"]), (2, 1))
+        self.assertIn(record["store"]["io_backend"], ("io_uring", "threads"))
+        self.assertEqual([q["queue"] for q in record["queues"]], ["default", "q\u00e4"])
+        text = self.wq("stat").lines
+        self.assertIn("2 queues", text[0])
+        self.assertTrue(text[1].startswith("queue"))
+        columns = [line.index("active") for line in text[2:]]
+        self.assertEqual(columns[0], columns[1])  # aligned also behind a letter of two bytes
+        self.wq("stat", "-q", "nothing", code=3)
+
+    def test_watch_counts(self):
+        self.push("a")
+        records = self.json("stat", "--watch", "10ms", "--count", "3")
+        self.assertEqual([r["queues"][0]["ready"] for r in records], [1, 1, 1])
+
+    def test_backends(self):
+        self.wq("--backend", "threads", "push", "a")
+        self.assertEqual(self.json("--backend", "threads", "stat")[0]["store"]["io_backend"],
+                         "threads")
+
+    def test_ls(self):
+        self.push("a", queue="b")
+        self.push("a", queue="a c")
+        self.assertEqual(self.wq("ls").lines, ["a c", "b"])
+        self.assertEqual(self.json("ls"), [{"queue": "a c"}, {"queue": "b"}])
+        self.assertEqual(self.json("ls", "-l")[1]["max_retries"], 3)
+
+    def test_queue_set(self):
+        args = ("--max-running", "4", "--max-retries", "7", "--lease", "90s", "--backoff",
+                "list:1s,5s,1m", "--durability", "process")
+        shown = self.json("queue", "set", "q", *args)[0]
+        self.assertEqual(
+            (shown["max_running"], shown["max_retries"], shown["lease_ms"], shown["durability"]),
+            (4, 7, 90_000, "process"))
+        self.assertEqual(shown["backoff"]["list_ms"], [1000, 5000, 60_000])
+        self.assertEqual(self.json("queue", "show", "q")[0], shown)
+        version = str(shown["version"])
+        changed = self.json("queue", "set", "q", "--max-retries", "8", "--if-version", version)[0]
+        self.assertEqual((changed["max_retries"], changed["max_running"]), (8, 4))
+        self.wq("queue", "set", "q", "--max-retries", "9", "--if-version", version, code=8)
+        self.wq("queue", "set", "q", code=2)
+        self.wq("queue", "set", "q", "--max-retries", "1000001", code=2)
+        self.wq("queue", "set", "q", "--backoff", "exponential:10s..1s", code=2)
+        self.wq("queue", "set", "q\n", "--max-retries", "1", code=2)
+
+    def test_status(self):
+        self.push("a", queue="q")
+        self.wq("queue", "pause", "q")
+        self.push("b", queue="q")
+        self.wq("pull", "-q", "q", code=4)
+        self.wq("queue", "resume", "q")
+        self.wq("pull", "-q", "q")
+        self.wq("queue", "disable", "q")
+        self.wq("push", "-q", "q", "c", code=8)
+        self.wq("queue", "pause", "q", code=8)
+        self.assertEqual(self.json("queue", "enable", "q")[0]["status"], "active")
+        self.wq("queue", "pause", "other", code=3)
+
+    def test_clear_and_rm_ask_first(self):
+        self.push("a", "b", queue="q")
+        self.push("later", queue="q", options=("--delay", "1h"))
+        self.wq("pull", "-q", "q")
+        refused = self.wq("queue", "clear", "q", code=2)
+        self.assertIn("1 ready, 1 delayed", refused.err)
+        self.assertEqual(self.json("queue", "clear", "q", "--state", "leased", "--yes"),
+                         [{"removed": 1}])
+        self.assertEqual(self.counts("q"), {"ready": 1, "delayed": 1})
+        self.wq("queue", "clear", "q", "--state", "odd", "--yes", code=2)
+        self.wq("queue", "rm", "q", code=2)
+        self.wq("queue", "rm", "q", "--yes")
+        self.wq("queue", "show", "q", code=3)
+
+    def test_verify(self):
+        self.push(*["x"] * 100)
+        report = self.json("verify")[0]
+        self.assertEqual((report["ok"], report["jobs"], report["problems"]), (True, 100, 0))
+        self.assertTrue(self.wq("verify").lines[0].startswith("ok: 100 jobs"))
+
+    def test_damage_is_exit_code_7(self):
+        self.push(*["payload to be found in the log"] * 50)
+        logs = [os.path.join(root, name) for root, _, names in os.walk(self.store)
+                for name in names]
+        damaged = 0
+        for path in logs:
+            with open(path, "r+b") as file:
+                data = file.read()
+                at = data.find(b"payload to be found in the log")
+                if at >= 0 and data.find(b"payload to be found", at + 30) >= 0:
+                    file.seek(at)
+                    file.write(b"X")
+                    damaged += 1
+        self.assertGreater(damaged, 0)
+        # One record holds all fifty jobs, so valid records must follow it for this to be no tail.
+        result = subprocess.run([PROGRAM, "--store", self.store, "verify"], capture_output=True,
+                                check=False)
+        self.assertIn(result.returncode, (0, 7), result.stderr)
+        if result.returncode == 0:
+            self.assertIn(b"cut", result.stderr)
+
+    def test_log_dump(self):
+        self.push("a", "b")
+        self.push("c")
+        records = self.json("log", "dump")
+        lsns = [record["lsn"] for record in records]
+        self.assertEqual(lsns, sorted(lsns))
+        self.assertTrue(all(isinstance(record["record"], dict) for record in records))
+        last = self.json("log", "dump", "--from", str(lsns[-1]))
+        self.assertEqual(last, records[-1:])
+        self.assertEqual(len(self.json("log", "dump", "-n", "1")), 1)
+        kind = records[-1]["type"]
+        self.assertTrue(all(r["type"] == kind for r in self.json("log", "dump", "--type", kind)))
+        self.assertEqual(len(self.wq("log", "dump").lines), len(records))
+
+    def test_bench(self):
+        record = self.json("bench", "--time", "50ms", "--dir", self.dir)[0]
+        self.assertEqual(record["durability"], "power")
+        self.assertEqual(len(record["steps"]), 4)
+        self.assertTrue(all(step["count"] > 0 for step in record["steps"]))
+        self.assertEqual(os.listdir(self.dir), [])
+        self.wq("bench", "--dir", self.path("nothing"), code=3)
+        self.assertIn("us each", self.wq("bench", "--time", "10ms", "--durability", "memory").out
+                      .decode())
+
+    def test_version(self):
+        record = self.json("version", store=False)[0]
+        self.assertEqual(record["version"], record["library_version"])
+        self.assertIn(record["version"], self.wq("--version", store=False).lines[0])
+
+
+class Global(CliCase):
+    def test_help_of_every_command(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                result = self.wq(*command, "--help", store=False)
+                self.assertIn("Usage", result.out.decode())
+                self.assertTrue(all(len(line) <= 110 for line in result.lines), result.lines)
+        for command in WITH_EXAMPLES:
+            self.assertIn(f"  wq {command}", self.wq(command, "--help").out.decode())
+
+    def test_usage(self):
+        for args in ((), ("nonsense",), ("push", "--nonsense"), ("dead",), ("ack",),
+                     ("--backend", "x", "stat"), ("stat", "--count", "x")):
+            self.assertTrue(self.wq(*args, code=2).err)
+
+    def test_no_store(self):
+        for command in (("stat",), ("ls",), ("pull",), ("work", "--", "cat"), ("verify",),
+                        ("show", "1"), ("dead", "ls"), ("queue", "pause", "x"), ("log", "dump"),
+                        ("ack", "1:1")):
+            result = self.wq(*command, code=3)
+            self.assertIn(self.store, result.err)
+        self.assertFalse(os.path.exists(self.store))
+
+    def test_store_by_environment_and_by_default(self):
+        self.wq("push", "a", store=False, env={"WQ_STORE": self.path("env")})
+        self.assertTrue(os.path.isdir(self.path("env")))
+        self.wq("push", "a", store=False)
+        self.assertTrue(os.path.isdir(self.path("wq-store")))
+
+    def test_global_options_may_stand_anywhere(self):
+        self.wq("push", "a")
+        self.assertTrue(self.json("stat", store=False, env={"WQ_STORE": self.store}))
+        result = self.wq("stat", "--json", "--store", self.store, store=False)
+        self.assertEqual(len(result.json), 1)
+
+    def test_colours_only_where_wanted(self):
+        self.wq("push", "a")
+        self.assertNotIn(b"\x1b", self.wq("stat").out)
+        self.assertIn(b"\x1b", self.wq("--color", "always", "stat").out)
+        self.assertNotIn(b"\x1b", self.wq("--color", "always", "--json", "stat").out)
+
+    def test_terminal(self):
+        self.wq("push", "a")
+        for env, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            text = self.on_terminal({"TERM": "xterm", **env}, "stat")
+            self.assertEqual(b"\x1b[1m" in text, coloured, env)
+
+    def on_terminal(self, env, *args):
+        import pty
+        leader, follower = pty.openpty()
+        environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        environment.update(env)
+        process = subprocess.Popen([PROGRAM, "--store", self.store, *args], stdout=follower,
+                                   stderr=follower, stdin=subprocess.DEVNULL, env=environment)
+        os.close(follower)
+        text = b""
+        try:
+            while data := os.read(leader, 65536):
+                text += data
+        except OSError:
+            pass  # Linux tells the end of a terminal so
+        os.close(leader)
+        self.assertEqual(process.wait(), 0)
+        return text
+
+    def test_quiet(self):
+        self.assertTrue(self.wq("push", "a").err)
+        self.assertEqual(self.wq("--quiet", "push", "a").err, "")
+
+    def test_closed_standard_output(self):
+        self.wq("push", "--file", self.file("input", b"x\n" * 2000))
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run([PROGRAM, "--store", self.store, "pull", "-n", "2000"],
+                                stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.wq("stat")  # the store was closed in order
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    def test_store_without_permission(self):
+        self.wq("push", "a")
+        os.chmod(self.store, 0)
+        self.addCleanup(os.chmod, self.store, 0o700)
+        result = self.wq("stat", code=7)
+        self.assertIn("ermission", result.err)
+
+    def test_parent_directory_is_missing(self):
+        self.wq("--store", self.path("a/b"), "push", "x", store=False, code=3)
+
+    def test_errors_as_json(self):
+        error = json.loads(self.wq("--json", "stat", code=3).err)["error"]
+        self.assertEqual(error["exit_code"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,278 @@
+"""wq work with a process per job: input, environment, exit status, queues, limits, feed."""
+
+import json
+import os
+import stat
+import unittest
+
+from cli_case import CliCase
+
+
+class WorkExec(CliCase):
+    def work(self, *args, code=0, **options):
+        return self.wq("work", "--stop-when-empty", *args, code=code, **options)
+
+    def test_payload_on_standard_input(self):
+        blobs = [b"", b"\xff\x00\n\n", b"x" * 300_000]
+        for blob in blobs:
+            self.wq("push", "--format", "whole", stdin=blob)
+        out = self.path("out.$WQ_JOB_ID")
+        self.work("-n", "3", "--", "sh", "-c", f"cat > {out}")
+        self.assertEqual([self.read(f"out.{i}") for i in (1, 2, 3)], blobs)
+        self.assertEqual(self.stat()["acked_total"], 3)
+
+    def test_payload_in_place_of_braces(self):
+        self.push("a b", "$HOME;'\"", "-n")
+        result = self.work("--", "printf", "%s|%s\\n", "{}", "x{}y{}")
+        self.assertEqual(result.lines, ["a b|xa bya b", "$HOME;'\"|x$HOME;'\"y$HOME;'\"",
+                                        "-n|x-ny-n"])
+
+    def test_nul_in_an_argument_fails_the_job_alone(self):
+        self.wq("push", "--format", "whole", stdin=b"a\0b")
+        self.push("fine")
+        self.assertEqual(self.work("--", "printf", "%s\\n", "{}").lines, ["fine"])
+        self.assertIn("NUL", self.json("dead", "ls")[0]["last_error"])
+
+    def test_environment(self):
+        self.push("x", options=("-H", "content-type=text/plain", "--priority", "3",
+                                "--max-attempts", "7"))
+        text = self.work("--", "sh", "-c", "env | grep ^WQ_").lines
+        seen = dict(line.split("=", 1) for line in text)
+        self.assertEqual(seen["WQ_JOB_ID"], "1")
+        self.assertEqual(seen["WQ_TOKEN"], "1:" + seen["WQ_GENERATION"])
+        self.assertEqual((seen["WQ_ATTEMPT"], seen["WQ_MAX_ATTEMPTS"], seen["WQ_PRIORITY"],
+                          seen["WQ_QUEUE"], seen["WQ_HEADER_CONTENT_TYPE"]),
+                         ("1", "7", "3", "default", "text/plain"))
+
+    def test_exit_status_settles(self):
+        self.push("0", "65", "3")
+        script = 'code=$(cat); echo "said $code" >&2; exit $code'
+        self.work("--", "sh", "-c", script)
+        stat_ = self.stat()
+        self.assertEqual((stat_["acked_total"], stat_["failed_total"], stat_["nacked_total"]),
+                         (1, 1, 4))
+        dead = {job["payload"]: job for job in self.json("dead", "ls")}
+        self.assertEqual(dead["65"]["attempts"], 1)
+        self.assertEqual(dead["3"]["attempts"], 4)
+        self.assertEqual(dead["3"]["last_error"], "said 3 (exit status 3)")
+
+    def test_killed_by_a_signal_is_a_failed_attempt(self):
+        self.push("x", options=("--max-attempts", "1"))
+        self.work("--", "sh", "-c", "kill -9 $$")
+        self.assertIn("signal 9", self.json("dead", "ls")[0]["last_error"])
+
+    def test_only_the_tail_of_standard_error_is_kept(self):
+        self.push("x", options=("--max-attempts", "1"))
+        script = "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1"
+        result = self.work("--", "sh", "-c", script)
+        self.assertIn("line 0\n", result.err)  # passed on in full
+        error = self.json("dead", "ls")[0]["last_error"]
+        self.assertTrue(error.endswith("line 1999 (exit status 1)"))
+        self.assertLessEqual(len(error), 4096)
+
+    def test_input_that_nobody_reads(self):
+        self.wq("push", "--format", "whole", stdin=b"x" * 1_000_000)
+        self.work("--", "true")
+        self.assertEqual(self.stat()["acked_total"], 1)
+
+    def test_json_events(self):
+        self.push("ok", "bad", options=("--max-attempts", "1"))
+        script = 'p=$(cat); echo noise; [ "$p" = ok ]'
+        result = self.wq("--json", "work", "--stop-when-empty", "--", "sh", "-c", script)
+        events = result.json
+        self.assertEqual([e["outcome"] for e in events[:-1]], ["ack", "retry"])
+        self.assertEqual(events[1]["error"], "noise (exit status 1)")
+        self.assertEqual((events[-1]["event"], events[-1]["acked"], events[-1]["retried"]),
+                         ("summary", 1, 1))
+
+    def test_strict(self):
+        self.push("x", options=("--max-attempts", "1"))
+        self.work("--strict", "--", "false", code=9)
+        self.work("--strict", "--", "false", code=0)
+
+    def test_once(self):
+        self.push("a", "b")
+        self.assertEqual(self.wq("work", "--once", "-n", "8", "--", "cat").out, b"a")
+        self.assertEqual(self.counts(), {"ready": 1})
+        self.wq("work", "--once", "--", "true")
+        self.wq("work", "--once", "--", "true", code=4)
+
+    def test_queues_in_order_of_preference(self):
+        self.push("l1\n", "l2\n", queue="low")
+        self.push("h1\n", "h2\n", queue="high")
+        result = self.work("-q", "high", "-q", "low", "--", "cat")
+        self.assertEqual(result.lines, ["h1", "h2", "l1", "l2"])
+
+    def test_retries_wait_for_their_backoff_and_are_not_waited_for(self):
+        self.wq("queue", "set", "default", "--backoff", "fixed:1h")
+        self.push("x")
+        self.work("--", "false")
+        self.assertEqual(self.counts(), {"delayed": 1})
+
+    def test_delayed_jobs_are_run_when_due_without_a_poke(self):
+        self.push("later\n", options=("--delay", "300ms"))
+        running = self.start("work", "--", "cat")
+        self.assertEqual(running.read_line(), "later")
+
+    def test_timeout_kills_the_whole_group_and_retries(self):
+        self.push("x", options=("--max-attempts", "1"))
+        # The shell waits for a child that must die too, or the test would not end in time.
+        self.work("--timeout", "100ms", "--", "sh", "-c", "sleep 1000; true")
+        self.assertIn("timed out", self.json("dead", "ls")[0]["last_error"])
+
+    def test_parallel_jobs_run_at_the_same_time(self):
+        self.push("a", "b", "c")
+        fifo = self.fifo("meet")
+        # Each job writes to the pipe and needs the two others to have their end open.
+        script = (f"cat >/dev/null; exec 3<>{fifo}; echo here >&3; "
+                  f"touch {self.dir}/at.$WQ_JOB_ID; "
+                  f"until [ $(ls {self.dir}/at.* | wc -l) -eq 3 ]; do :; done")
+        self.work("-n", "3", "--", "sh", "-c", script)
+        self.assertEqual(self.stat()["acked_total"], 3)
+
+    def test_max_running_bounds_the_slots(self):
+        self.wq("queue", "set", "default", "--max-running", "1")
+        self.push(*["x"] * 20)
+        script = f"mkdir {self.dir}/alone && rmdir {self.dir}/alone"
+        self.work("-n", "4", "--", "sh", "-c", script)
+        self.assertEqual(self.stat()["acked_total"], 20)
+        self.assertEqual(self.stat()["nacked_total"], 0)
+
+    def test_feed(self):
+        lines = b"".join(b"line %d\n" % i for i in range(3000)) + b"\n\xfflast"
+        result = self.wq("work", "-q", "new", "--feed", "--lines", "tab", "-n", "2", "--", "sh",
+                         "-c", "while IFS= read -r l; do echo ok; done", stdin=lines)
+        self.assertIn("3,002 jobs done", result.err)
+        stat_ = self.stat("new")
+        self.assertEqual((stat_["enqueued_total"], stat_["acked_total"]), (3002, 3002))
+
+    def test_feed_handles_what_comes_while_the_pipe_is_open(self):
+        running = self.start("work", "-q", "new", "--feed", "--", "cat")
+        running.write(b"first\n")
+        script_sees = os.read(running.process.stdout.fileno(), 100)
+        self.assertEqual(script_sees, b"first")
+        running.write(b"second")
+        self.assertEqual(running.finish().out, b"second")
+
+    def test_usage_errors_burn_no_attempt(self):
+        self.push("x")
+        self.assertIn("no program", self.wq("work", "--", "no-such-program-here", code=2).err)
+        self.wq("work", "--", self.path("nothing"), code=2)
+        self.wq("work", code=2)
+        self.wq("work", "-n", "0", "--", "cat", code=2)
+        self.wq("work", "--lines", "xml", "--", "cat", code=2)
+        self.wq("work", "-q", "other", "--", "cat", code=3)
+        script = self.file("script", b"#!/no/such/interpreter\n")
+        os.chmod(script, os.stat(script).st_mode | stat.S_IXUSR)
+        self.assertIn("can not start", self.wq("work", "--", script, code=1).err)
+        self.assertEqual(self.json("show", "1")[0]["attempts"], 0)
+
+
+class WorkLines(CliCase):
+    def handler(self, body):
+        """A handler in Python: `body` sees `line` and prints its answer."""
+        source = ("import json, sys\n"
+                  "for line in sys.stdin.buffer:\n"
+                  + "".join(f"    {part}\n" for part in body.split("\n"))
+                  + "    sys.stdout.flush()\n")
+        return ["python3", self.file("handler.py", source.encode())]
+
+    def work(self, form, body, *args, code=0):
+        return self.wq("--json", "work", "--stop-when-empty", "--lines", form, *args, "--",
+                       *self.handler(body), code=code)
+
+    def test_json_jobs_and_all_answers(self):
+        self.push("ok", "retry", "fail", "release", options=("--max-attempts", "2"))
+        body = ("job = json.loads(line)\n"
+                "first = job['attempts'] == 1 and not job['last_error'] "
+                "if 'last_error' in job else True\n"
+                f"path = {self.path('seen')!r} + str(job['id'])\n"
+                "import os\n"
+                "again = os.path.exists(path)\n"
+                "open(path, 'w').close()\n"
+                "word = 'ok' if job['payload'] == 'release' and again else job['payload']\n"
+                "print(word + ' because of ' + str(job['attempts']))")
+        events = self.work("json", body).json
+        outcomes = {}
+        for event in events[:-1]:
+            outcomes.setdefault(event["id"], []).append(event["outcome"])
+        self.assertEqual(outcomes, {1: ["ack"], 2: ["retry", "retry"], 3: ["fail"],
+                                    4: ["release", "ack"]})
+        dead = {job["payload"]: job["last_error"] for job in self.json("dead", "ls")}
+        self.assertEqual(dead, {"retry": "because of 2", "fail": "because of 1"})
+
+    def test_json_carries_any_payload(self):
+        data = bytes(range(256)) * 300
+        self.wq("push", "--format", "whole", stdin=data)
+        body = ("import base64\n"
+                f"open({self.path('out')!r}, 'wb').write("
+                "base64.b64decode(json.loads(line)['payload_base64']))\n"
+                "print('ok')")
+        self.work("json", body)
+        self.assertEqual(self.read("out"), data)
+
+    def test_tab_is_byte_exact(self):
+        self.wq("push", stdin=b"\xff\t\x00\r\n\n\\n")
+        body = f"open({self.path('out')!r}, 'ab').write(line)\nprint('ok')"
+        self.work("tab", body)
+        lines = self.read("out").split(b"\n")[:-1]
+        self.assertEqual([line.split(b"\t", 3)[3] for line in lines],
+                         [b"\xff\t\x00\r", b"", b"\\n"])
+        self.assertEqual([line.split(b"\t", 3)[0] for line in lines], [b"1", b"2", b"3"])
+
+    def test_tab_can_not_tell_a_newline(self):
+        self.wq("push", "--format", "whole", stdin=b"a\nb")
+        self.push("c")
+        self.work("tab", "print('ok')")
+        self.assertEqual(self.stat()["acked_total"], 1)
+        self.assertIn("--lines json", self.json("dead", "ls")[0]["last_error"])
+
+    def test_one_job_that_kills_its_handler(self):
+        self.push(*[str(i) for i in range(50)], options=("--max-attempts", "2"))
+        body = ("if line.endswith(b'\\t17\\n'): sys.stderr.write('ouch'); sys.exit(3)\n"
+                "print('ok')")
+        self.work("tab", body, "-n", "2")
+        stat_ = self.stat()
+        self.assertEqual((stat_["acked_total"], stat_["dead"]), (49, 1))
+        dead = self.json("dead", "ls")[0]
+        self.assertEqual(dead["payload"], "17")
+        self.assertIn("ouch", dead["last_error"])
+        self.assertIn("exit status 3", dead["last_error"])
+
+    def test_handlers_that_all_die_stop_the_worker(self):
+        self.push(*[str(i) for i in range(100)])
+        result = self.wq("work", "--lines", "tab", "--stop-when-empty", "--", "sh", "-c",
+                         "echo broken >&2; exit 7", code=1)
+        self.assertIn("without answering", result.err)
+        self.assertGreater(self.counts()["ready"], 90)
+
+    def test_an_answer_that_is_none(self):
+        self.push("x", options=("--max-attempts", "1"))
+        self.work("tab", "print('yes')")
+        self.assertIn("'yes'", self.json("dead", "ls")[0]["last_error"])
+
+    def test_more_answers_than_jobs(self):
+        self.push("x")
+        self.work("tab", "print('ok')\nprint('ok')")
+        self.assertEqual(self.stat()["acked_total"], 1)
+
+    def test_timeout_of_a_handler(self):
+        self.push("slow", "fast", options=("--max-attempts", "1"))
+        body = "if b'slow' in line: sys.stdin.buffer.read()\nprint('ok')"
+        self.work("tab", body, "--timeout", "500ms", "--ahead", "4")
+        self.assertEqual(self.stat()["acked_total"], 1)
+        dead = self.json("dead", "ls")
+        self.assertEqual([job["payload"] for job in dead], ["slow"])
+        self.assertIn("timed out", dead[0]["last_error"])
+
+    def test_thousands_through_a_few_handlers(self):
+        lines = [b"line %d" % i for i in range(20_000)]
+        self.wq("push", stdin=b"\n".join(lines))
+        body = "sys.stdout.write('ok\\n')"
+        summary = self.work("tab", body, "-n", "3", "--ahead", "64").json[-1]
+        self.assertEqual(summary["acked"], 20_000)
+        self.assertEqual(self.counts(), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
