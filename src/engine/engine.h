@@ -339,6 +339,7 @@ class Engine {
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
+  bool has_room_for_pages() const WQ_REQUIRES(mutex_);
   void maintenance_loop();
   void checkpoint_loop();
   void flusher_loop();

@@ -13,6 +13,7 @@ constexpr int64_t ns_per_us = 1'000;
 constexpr int64_t sleep_ms_max = 1'000;
 constexpr int64_t shutdown_poll_ms = 20;
 constexpr int64_t flusher_sleep_ms = 100;
+constexpr int64_t no_room_poll_ms = 20;
 // Bounds of one step under the mutex: a few ms at most.
 constexpr size_t due_step_max = 1'000;
 constexpr size_t capture_step_max = 256;

@@ -53,6 +53,12 @@ bool Engine::delays_wanted(int64_t now_ms) const {
   return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= now_ms + load_ahead_ms;
 }
 
+// Memory comes first: a flood of due jobs is loaded as fast as checkpoints free room for it. A
+// checkpoint that can free nothing raises the limit, so this never stays false.
+bool Engine::has_room_for_pages() const {
+  return state_.resident_bytes() <= memory_limit_ || state_.delays().empty();
+}
+
 // Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
 int64_t Engine::next_due_wait_ms() {
   int64_t wait_ms = sleep_ms_max;
@@ -63,7 +69,9 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.delays().empty()) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
-  if (delays_wanted(now_ms)) return 0;
+  if (delays_wanted(now_ms)) {
+    wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
+  }
   return std::max<int64_t>(0, wait_ms);
 }
 
@@ -120,11 +128,14 @@ Status Engine::load_delays() {
 Result<bool> Engine::maintain() {
   WQ_TRY_SET(const Due due, run_due(now(), due_step_max));
   bool more = due.more || state_.sweep_garbage(evict_step_max);
-  // Memory comes first: a flood of due jobs is loaded as fast as checkpoints free room for it.
-  const bool room = state_.resident_bytes() <= options_.memory_budget_bytes;
-  if (delays_wanted(wall_ms()) && (room || state_.delays().empty())) {
-    WQ_TRY(load_delays());
-    more = true;
+  if (delays_wanted(wall_ms())) {
+    if (has_room_for_pages()) {
+      WQ_TRY(load_delays());
+      more = true;
+    } else if (!checkpoint_wanted_) {
+      checkpoint_wanted_ = true;
+      checkpoint_wake_.notify_one();
+    }
   }
   if (!refills_.empty()) {
     const LaneId lane = refills_.back();
