@@ -108,6 +108,12 @@ Result<bool> merge_lane(State& state, LanePage page) {
   for (size_t i = 0; i < page.jobs.size(); ++i) {
     StoredJob& stored = page.jobs[i];
     if (state.find(stored.id)) continue;  // changed since it was stored; the table knows better
+    // Between jobs put to the front after a clear and those at the tail lie the cleared ones, until
+    // their rows are swept.
+    if (stored.row.queue == queue->id && stored.row.state == JobState::ready &&
+        !is_live_row(queue, stored.row)) {
+      continue;
+    }
     const bool as_indexed = is_live_row(queue, stored.row) && stored.row.state == JobState::ready &&
                             stored.row.priority == page.priority &&
                             stored.row.position == page.positions[i] && lane.cold_count > 0;

@@ -115,5 +115,27 @@ TEST(EngineBasic, DelayedJobsComeOutInDueOrderHotOrCold) {
   harness.expect_sound();
 }
 
+// Found by the model: the cold range of a lane can span rows of an earlier clear.
+TEST(EngineBasic, JobPutToTheFrontAfterClearIsFoundAfterReopen) {
+  EngineHarness harness;
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  harness.enqueue(q, "cleared");
+  ASSERT_TRUE(harness.engine().checkpoint().ok());
+  CallOptions call;
+  ASSERT_TRUE(harness.engine().clear(q, state_bit(JobState::ready), call).ok());
+  harness.enqueue(q, "kept");
+  const auto jobs = harness.lease(q);
+  ASSERT_EQ(jobs.size(), 1u);
+  ASSERT_EQ(harness.nack(q, jobs[0].id, jobs[0].generation, 0, settle_front), Code::ok);
+  // The power goes between the checkpoint and the sweep of what was cleared.
+  ASSERT_TRUE(harness.close().ok());
+  ASSERT_TRUE(harness.open().ok());
+  const auto again = harness.lease(q);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(payload_of(again[0]), "kept");
+  harness.expect_sound();
+}
+
 }  // namespace
 }  // namespace wq
