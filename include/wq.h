@@ -339,13 +339,13 @@ typedef struct wq_store_options {
   uint32_t struct_size;
   uint32_t flags;                /* WQ_OPEN_... */
   uint32_t io_backend;           /* WQ_IO_...; 0: io_uring if the kernel lets us, else threads */
-  uint32_t spare_segments;       /* zero-filled log segments kept ready; 0: 2 */
-  uint64_t memory_budget_bytes;  /* bound of jobs held in memory; 0: 64 MiB */
+  uint32_t spare_segments;       /* zero-filled log segments kept ready; 0: 2; up to 64 */
+  uint64_t memory_budget_bytes;  /* bound of jobs held in memory; 0: 64 MiB; from 1 MiB */
   uint64_t payload_bytes_max;    /* 0: 16 MiB; up to 256 MiB */
-  uint64_t segment_bytes;        /* size of a log segment; 0: 32 MiB */
-  uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: chosen by wq */
+  uint64_t segment_bytes;        /* of the log; 0: 32 MiB; 16 KiB .. 1 GiB, a multiple of 4096 */
+  uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: 128 MiB */
   uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB */
-  int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50 */
+  int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50; up to an hour */
 } wq_store_options;
 #define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 

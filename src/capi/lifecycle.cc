@@ -34,10 +34,33 @@ void set_if_given(T& field, T given) {
   if (given != 0) field = given;
 }
 
+// Before anything is touched: a refused open leaves no trace. Zero takes the default everywhere.
+Status check_bounds(const wq_store_options& in) {
+  constexpr uint64_t kib = 1024;
+  constexpr uint64_t mib = 1024 * kib;
+  constexpr uint64_t segment_step_bytes = 4 * kib;
+  if (in.spare_segments > 64) return invalid_field("spare_segments", "is more than 64");
+  if (in.memory_budget_bytes != 0 && in.memory_budget_bytes < mib) {
+    return invalid_field("memory_budget_bytes", "is less than 1 MiB");
+  }
+  if (in.payload_bytes_max > payload_bytes_absolute_max) {
+    return invalid_field("payload_bytes_max", "is more than 256 MiB");
+  }
+  if (in.segment_bytes != 0 && (in.segment_bytes < 16 * kib || in.segment_bytes > 1024 * mib ||
+                                in.segment_bytes % segment_step_bytes != 0)) {
+    return invalid_field("segment_bytes", "is not a multiple of 4096 within 16 KiB and 1 GiB");
+  }
+  constexpr int64_t hour_ms = 3'600'000;
+  if (in.memory_window_ms < 0 || in.memory_window_ms > hour_ms) {
+    return invalid_field("memory_window_ms", "is not within 0 and an hour");
+  }
+  return {};
+}
+
 Status read_options(const wq_store_options& in, EngineOptions& out) {
   constexpr uint32_t known = WQ_OPEN_NO_CREATE | WQ_OPEN_EXPIRE_LEASES | WQ_OPEN_NO_THREADS;
   if (in.flags & ~known) return unknown_bits("options.flags", in.flags & ~known);
-  if (in.memory_window_ms < 0) return invalid_field("memory_window_ms", "is negative");
+  WQ_TRY(check_bounds(in));
   out.create = !(in.flags & WQ_OPEN_NO_CREATE);
   out.expire_leases = in.flags & WQ_OPEN_EXPIRE_LEASES;
   out.threads = !(in.flags & WQ_OPEN_NO_THREADS);

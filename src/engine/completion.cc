@@ -115,6 +115,7 @@ Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_
     ready_.pop_front();
   }
   if (taken == 0 && closed_) return Code::closed;
+  if (!ready_.empty()) wake_.notify_one();  // whoever signalled woke one of several pollers
   if (ready_.empty() && event_fd_ >= 0) {
     uint64_t drained = 0;
     // EAGAIN: nothing was signalled since the last drain.

@@ -364,6 +364,36 @@ TEST_F(CapiReal, PipelinedCallsFromManyThreadsGiveEachEventOnce) {
   wq_cq_close(&cq);
 }
 
+// Two events that come together must wake two sleeping pollers, also if each takes one only.
+TEST_F(CapiReal, NoPollerSleepsWhileEventsAreThere) {
+  wq_cq* cq = nullptr;
+  ASSERT_OK(wq_cq_open(store_, &cq, err()));
+  for (int round = 0; round < 500; round++) {
+    std::atomic<int> polling{0};
+    std::atomic<int> got{0};
+    std::vector<std::thread> pollers;
+    for (int i = 0; i < 2; i++) {
+      pollers.emplace_back([&] {
+        wq_event event = WQ_EVENT_INIT;
+        size_t count = 0;
+        polling++;
+        got += wq_cq_poll(cq, &event, 1, sizeof event, 2'000, &count, nullptr) == WQ_OK;
+      });
+    }
+    while (polling < 2) std::this_thread::yield();
+    const wq_job_spec spec = spec_of("x");
+    for (int i = 0; i < 2; i++) {
+      wq_call how = WQ_CALL_INIT;
+      how.cq = cq;
+      how.durability = WQ_MEMORY;
+      ASSERT_OK(wq_enqueue(queue_, &spec, &how, nullptr, err()));
+    }
+    for (std::thread& poller : pollers) poller.join();
+    ASSERT_EQ(got, 2) << "round " << round;
+  }
+  wq_cq_close(&cq);
+}
+
 TEST_F(CapiReal, ClosingACompletionQueueEndsItsPolls) {
   wq_cq* cq = nullptr;
   ASSERT_OK(wq_cq_open(store_, &cq, err()));

@@ -32,9 +32,24 @@ TEST_F(CapiStore, OpenArguments) {
   wq_store_options options = WQ_STORE_OPTIONS_INIT;
   options.io_backend = 3;
   EXPECT_CODE(WQ_E_UNSUPPORTED, try_open(path_ + ".other", &options));
-  options = WQ_STORE_OPTIONS_INIT;
-  options.memory_window_ms = -1;
-  EXPECT_CODE(WQ_E_INVALID, try_open(path_ + ".other", &options));
+  EXPECT_FALSE(fs::exists(path_ + ".other"));
+}
+
+TEST_F(CapiStore, OptionsOutOfBoundsNameTheFieldAndLeaveNoTrace) {
+  const auto refused = [&](const char* field, auto spoil) {
+    wq_store_options options = WQ_STORE_OPTIONS_INIT;
+    spoil(options);
+    EXPECT_CODE(WQ_E_INVALID, try_open(path_ + ".other", &options));
+    EXPECT_NE(std::strstr(last_error().message, field), nullptr) << last_error().message;
+  };
+  refused("memory_window_ms", [](wq_store_options& o) { o.memory_window_ms = -1; });
+  refused("memory_window_ms", [](wq_store_options& o) { o.memory_window_ms = INT64_MAX; });
+  refused("spare_segments", [](wq_store_options& o) { o.spare_segments = UINT32_MAX; });
+  refused("memory_budget_bytes", [](wq_store_options& o) { o.memory_budget_bytes = 1; });
+  refused("payload_bytes_max", [](wq_store_options& o) { o.payload_bytes_max = UINT64_MAX; });
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{8192}, uint64_t{1'000'000}, UINT64_MAX}) {
+    refused("segment_bytes", [bytes](wq_store_options& o) { o.segment_bytes = bytes; });
+  }
   EXPECT_FALSE(fs::exists(path_ + ".other"));
 }
 
