@@ -3,7 +3,7 @@
 #include "engine/record.h"
 #include "fuzz_check.h"
 
-using namespace wq;
+namespace wq {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
@@ -24,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(command_to_json(again) == command_to_json(command));
   return 0;
 }
+
+}  // namespace wq

@@ -2,7 +2,7 @@
 #include "engine/record.h"
 #include "fuzz_check.h"
 
-using namespace wq;
+namespace wq {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
@@ -21,3 +21,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(as_text(again.value().envelope) == as_text(row.envelope));
   return 0;
 }
+
+}  // namespace wq

@@ -5,7 +5,7 @@
 #include "engine/keys.h"
 #include "fuzz_check.h"
 
-using namespace wq;
+namespace wq {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view key(reinterpret_cast<const char*>(data), size);
@@ -29,3 +29,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!end.empty()) FUZZ_CHECK(std::string(key) + "\xff\xff\xff" < end);
   return 0;
 }
+
+}  // namespace wq

@@ -5,7 +5,7 @@
 #include "engine/record.h"
 #include "fuzz_check.h"
 
-using namespace wq;
+namespace wq {
 
 namespace {
 
@@ -42,3 +42,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try_meta_row(encoder, bytes);
   return 0;
 }
+
+}  // namespace wq

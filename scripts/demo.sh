@@ -2,8 +2,8 @@
 # scripts/demo.sh PROGRAM [FILE]: real work through the queue, with a worker that is killed.
 #
 # Pushes every line of FILE as a job (default: the log of the package manager), has four handlers
-# write each line with its job's id to a file, kills the worker with SIGKILL in the middle, starts it
-# again, and compares what was handled with the input, byte for byte. Exit code 0 only if nothing is
+# write each line with its job's id to a file, kills the worker with SIGKILL in the middle,
+# starts it again, and compares what was handled with the input, byte for byte. Exit code 0 only if nothing is
 # missing, nothing is changed and nothing was made up. Works in a directory of its own below
 # ${TMPDIR:-/var/tmp} and removes it.
 set -eu

@@ -93,8 +93,8 @@ void Engine::forget_checkpointed(Lsn frozen_lsn) {
   note_pressure();
 }
 
-// Halves what is resident, or more when the windows of many lanes alone are over the budget: then the
-// windows shrink.
+// Halves what is resident, or more when the windows of many lanes alone are over the budget: then
+// the windows shrink.
 void Engine::evict_to_target() {
   constexpr int64_t delay_horizon_ms = 60'000;
   constexpr uint64_t lane_window_min = 16;

@@ -135,8 +135,8 @@ void Engine::note_pressure() {
 }
 
 // Back-pressure (DESIGN D2): waits while memory is over the limit and a checkpoint can still free
-// some. What is leased stays whatever a checkpoint does, so the limit is the budget or, if more, what
-// the last checkpoint could not free and half a budget to work in: enqueue goes on.
+// some. What is leased stays whatever a checkpoint does, so the limit is the budget or, if more,
+// what the last checkpoint could not free and half a budget to work in: enqueue goes on.
 Status Engine::wait_for_memory() {
   if (!options_.threads) {
     WQ_TRY(run_checkpoint());

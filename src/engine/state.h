@@ -120,8 +120,8 @@ class State {
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
   DelayKey delay_cursor = delay_key_max;
 
-  // Run clock minus wall clock, at the command that sets deadlines. A deadline is wall time, as it is
-  // stored; its timer is of the clock that never steps. At open both clocks agree.
+  // Run clock minus wall clock, at the command that sets deadlines. A deadline is wall time, as it
+  // is stored; its timer is of the clock that never steps. At open both clocks agree.
   int64_t lease_shift_ms = 0;
 
   // ---- counters of the store

@@ -82,7 +82,8 @@ rocksdb::BlockBasedTableOptions table_options(Family family,
 
 Code code_of(const rocksdb::Status& status) {
   if (status.IsNoSpace()) return Code::no_space;
-  if (status.IsCorruption()) return Code::corrupt;
+  // A file that others of the database name and that is not there is damage, not a failing device.
+  if (status.IsCorruption() || status.IsPathNotFound()) return Code::corrupt;
   if (status.IsMemoryLimit()) return Code::no_memory;
   if (status.IsShutdownInProgress()) return Code::closed;
   return Code::io;
