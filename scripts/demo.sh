@@ -3,8 +3,8 @@
 #
 # Pushes every line of FILE as a job (default: the log of the package manager), has four handlers
 # write each line with its job's id to a file, kills the worker with SIGKILL in the middle,
-# starts it again, and compares what was handled with the input, byte for byte. Exit code 0 only if nothing is
-# missing, nothing is changed and nothing was made up. Works in a directory of its own below
+# starts it again, and compares what was handled with the input, byte for byte. Exit code 0 only
+# if nothing is missing, changed or made up. Works in a directory of its own below
 # ${TMPDIR:-/var/tmp} and removes it.
 set -eu
 wq=$1
