@@ -25,7 +25,8 @@ ByteVector make_frame(const std::string& body, Lsn lsn = 7, Lsn durable_lsn = 5)
 }
 
 TEST(Frame, RoundTrip) {
-  for (const size_t bytes : {0, 1, 7, 8, 9, 240, 241, 1000, 100'000}) {
+  const size_t sizes[] = {0, 1, 7, 8, 9, 240, 241, 1000, 100'000};
+  for (const size_t bytes : sizes) {
     const std::string body(bytes, 'b');
     const ByteVector frame = make_frame(body, 42, 40);
     EXPECT_EQ(frame.size() % 8, 0u);

@@ -94,10 +94,10 @@ TEST(GroupCommit, WaitersOfOneGroupAreServedByOneFlush) {
   append_record(*log.log);
   std::thread first([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
   gate.wait_until_held();
-  constexpr int waiters = 6;
-  for (int i = 0; i < waiters; ++i) append_record(*log.log);
+  constexpr uint64_t waiters = 6;
+  for (uint64_t i = 0; i < waiters; ++i) append_record(*log.log);
   std::vector<std::thread> threads;
-  for (int i = 0; i < waiters; ++i) {
+  for (uint64_t i = 0; i < waiters; ++i) {
     threads.emplace_back([&, i] { EXPECT_TRUE(log->wait(3 + i, Durability::power).ok()); });
   }
   wait_until_asleep(*log.log, waiters);
