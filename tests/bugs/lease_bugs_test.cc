@@ -80,6 +80,7 @@ class SweepRace {
     slow.join();
     safe.join();
     const QueueTotals totals = engine_.queue_stats(queue_).value().totals;
+    MutexLock lock(mutex_);
     EXPECT_EQ(done_.size(), static_cast<size_t>(jobs));
     EXPECT_EQ(totals.acked, static_cast<uint64_t>(jobs));
     EXPECT_EQ(totals.leased, totals.acked + totals.expired);

@@ -366,10 +366,10 @@ TEST(BugCase, C47_SlotsThatBecomeFreeWakeAWaiter) {
   store.open();
   Engine& engine = store.engine();
   CallOptions call = in_memory();
-  for (const auto& [name, kind] : {std::pair{"ack", SettleKind::ack}, {"fail", SettleKind::fail}}) {
+  for (const SettleKind kind : {SettleKind::ack, SettleKind::fail}) {
     WakeCase wake(store);
     wake.fill();
-    wake.expect_wake((std::string("slot freed by ") + name).c_str(),
+    wake.expect_wake(kind == SettleKind::ack ? "slot freed by ack" : "slot freed by fail",
                      [&] { EXPECT_EQ(settle(engine, wake.queue(), wake.held(), kind), Code::ok); });
   }
   {

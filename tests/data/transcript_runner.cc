@@ -8,7 +8,6 @@
 namespace wq {
 namespace {
 
-
 // What is not plain text as \xNN.
 std::string escape(std::string_view text) {
   constexpr const char* digits = "0123456789abcdef";
