@@ -1,6 +1,6 @@
-"""Prints "passed failed" of a ctest JUnit report; names on standard error what is neither: tests that
-skipped themselves, and known failures that are switched off. A test that ctest could not start has
-failed."""
+"""Prints "passed failed" of a ctest JUnit report; names on standard error what is neither: tests
+that skipped themselves, and known failures that are switched off. A test that ctest could not start
+has failed."""
 
 import re
 import sys
