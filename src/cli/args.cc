@@ -35,19 +35,17 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
       ->envname("WQ_STORE")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--json", global.output.json,
-               "Exact output for programs: one JSON object per line; bytes that are not UTF-8 as "
-               "NAME_base64");
+  app.add_flag("--json", global.output.json, "Exact output for programs, one JSON object per line");
   app.add_flag("--quiet", global.output.quiet, "No notes and no progress on standard error");
   app.add_option("--color", global.output.color, "Colours: auto (on a terminal), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
       ->type_name("WHEN");
   app.add_option("--lock-wait", global.lock_wait,
                  "How long to wait for a store that another process has open")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--backend", global.backend, "Log I/O: auto, uring, threads")
-      ->check(CLI::IsMember({"auto", "uring", "threads"}))
+      ->check(CLI::IsMember({"auto", "uring", "threads"}).description(""))
       ->type_name("NAME");
 }
 

@@ -56,7 +56,7 @@ void add_show(CLI::App& app, Command& chosen) {
 
 void add_dead_filters(CLI::App& command, DeadOptions& options) {
   command.add_option("--reason", options.reason, "failed, lease_expired")
-      ->check(CLI::IsMember({"failed", "lease_expired"}));
+      ->check(CLI::IsMember({"failed", "lease_expired"}).description(""));
   command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
   command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
 }
@@ -142,7 +142,7 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
-      ->check(CLI::IsMember({"power", "process", "memory"}))
+      ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber);
@@ -192,7 +192,7 @@ void add_queue(CLI::App& app, Command& chosen) {
   CLI::App& clear = add_queue_command(queue, chosen, "clear", "Remove jobs for ever",
                                       QueueAction::clear, options);
   add_texts(clear, "--state", options->states,
-            "ready, delayed, leased, running, dead; repeat for more. Default: ready and delayed")
+            "ready, delayed, leased, running, dead; may be repeated")
       ->type_name("STATE");
   clear.add_flag("--yes", options->yes, "Really");
   options = std::make_shared<QueueOptions>();
@@ -203,6 +203,7 @@ void add_queue(CLI::App& app, Command& chosen) {
 
 void add_log(CLI::App& app, Command& chosen) {
   CLI::App& log = *app.add_subcommand("log", "The log of changes");
+  log.footer("  wq log dump --from 1000 --limit 20");
   log.require_subcommand(1);
   log.fallthrough();
   CLI::App& dump = *log.add_subcommand("dump", "Print its records, oldest first");
@@ -240,7 +241,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->type_name("SIZE")
       ->capture_default_str();
   command.add_option("--durability", o.durability, "power, process, memory")
-      ->check(CLI::IsMember({"power", "process", "memory"}))
+      ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->capture_default_str();
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_bench(context, *options); };
@@ -261,6 +262,7 @@ void add_admin_commands(CLI::App& app, Command& chosen) {
   add_log(app, chosen);
   add_bench(app, chosen);
   app.add_subcommand("version", "Versions of program and library, and how they were built")
+      ->footer("  wq version --json")
       ->callback([&chosen] { chosen = [](Context& context) { return run_version(context); }; });
 }
 

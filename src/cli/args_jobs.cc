@@ -8,14 +8,11 @@
 namespace wq::cli {
 namespace {
 
-constexpr const char* durability_help =
-    "When it is done: power (on the device), process (survives kill -9), memory. Default: the "
-    "queue's";
+constexpr const char* durability_help = "power (on the device), process (survives kill -9), memory";
 
 void add_durability(CLI::App& command, std::string& durability) {
-  command.add_option("--durability", durability, durability_help)
-      ->check(CLI::IsMember({"power", "process", "memory"}))
-      ->type_name("LEVEL");
+  CLI::Option* const option = command.add_option("--durability", durability, durability_help);
+  option->check(CLI::IsMember({"power", "process", "memory"}).description(""))->type_name("LEVEL");
 }
 
 void add_push(CLI::App& app, Command& chosen) {
@@ -47,7 +44,7 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->type_name("FILE");
   command
       .add_option("--format", o.format, "lines, null (NUL between jobs), jsonl, whole (one job)")
-      ->check(CLI::IsMember({"lines", "null", "jsonl", "whole"}))
+      ->check(CLI::IsMember({"lines", "null", "jsonl", "whole"}).description(""))
       ->capture_default_str();
   add_texts(command, "-H,--header", o.headers, "Header NAME=VALUE; may be repeated");
   command.add_option("--delay", o.delay, "Ready after this time (30s, 5m, 2h)")
@@ -109,7 +106,7 @@ void add_work(CLI::App& app, Command& chosen) {
       ->type_name("NAME");
   command.add_option("-n,--slots", o.slots, "Jobs (or handlers) at once")->capture_default_str();
   command.add_option("--lines", o.lines, "Long-lived handlers; jobs as lines of json or tab")
-      ->check(CLI::IsMember({"json", "tab"}))
+      ->check(CLI::IsMember({"json", "tab"}).description(""))
       ->type_name("FORM");
   command.add_option("--ahead", o.ahead, "Jobs given to a handler before it answers")
       ->capture_default_str();
@@ -123,7 +120,7 @@ void add_work(CLI::App& app, Command& chosen) {
   command.add_flag("--expire-leases", o.expire_leases,
                    "Take back at once what workers before held");
   command.add_flag("--feed", o.feed,
-                   "Push the lines of standard input to the first queue meanwhile; end after both");
+                   "Push the lines of standard input to the first queue meanwhile");
   command.add_flag("--strict", o.strict, "Exit 9 if an attempt failed");
   add_durability(command, o.durability);
   command.callback([options, &chosen] {
@@ -204,13 +201,16 @@ void add_settles(CLI::App& app, Command& chosen) {
   options = std::make_shared<SettleOptions>();
   CLI::App& release = add_settle(app, chosen, SettleKind::release, "release",
                                  "Give leased jobs back; the attempt does not count", options);
+  release.footer("  wq release 12:34 --delay 1m");
   release.add_option("--delay", options->delay, "Ready after this; default: at once")
       ->type_name("DURATION");
   release.add_flag("--front", options->front, "To the head of its priority, not the tail");
 
   options = std::make_shared<SettleOptions>();
-  add_settle(app, chosen, SettleKind::extend, "extend", "Hold leased jobs for longer", options)
-      .add_option("--lease", options->lease, "From now; default: the queue's")
+  CLI::App& extend =
+      add_settle(app, chosen, SettleKind::extend, "extend", "Hold leased jobs for longer", options);
+  extend.footer("  wq extend 12:34 --lease 10m");
+  extend.add_option("--lease", options->lease, "From now; default: the queue's")
       ->type_name("DURATION");
 }
 

@@ -23,7 +23,7 @@ std::string command_line_of(uint64_t pid) {
   for (char& byte : text) {
     if (byte == '\0') byte = ' ';
   }
-  return printable(text, 80);
+  return printable(text, 240);
 }
 
 }  // namespace

@@ -127,34 +127,41 @@ int each_named_entry(Context& context, const DeadOptions& options, const char* d
   return exit_code;
 }
 
+// Nothing is told before one flush at the end has made all of it durable; a flush for each would
+// take a millisecond apiece.
 int replay_matching(Context& context, const DeadOptions& options) {
   const wq_dead_query query = query_of(options);
   const Store store = context.open_store();
-  Output& out = context.out();
-  uint64_t count = 0;
+  std::vector<std::string> entries;
+  wq_error err = WQ_ERROR_INIT;
   for (const std::string& name : queues_of(store, options)) {
-    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
-    const uint64_t left = options.limit == 0 ? 0 : options.limit - count;
+    const uint64_t left = options.limit == 0 ? 0 : options.limit - entries.size();
     if (options.limit != 0 && left == 0) break;
+    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
     each_dead(queue, query, left, [&](const Batch& batch, size_t i) {
       const wq_job job = job_at(batch, i);
-      wq_error err = WQ_ERROR_INIT;
+      wq_call call = WQ_CALL_INIT;
+      call.durability = WQ_MEMORY;
       const int32_t code = options.dry_run
                                ? WQ_OK
-                               : wq_dead_replay(queue.get(), job.id, job.generation, nullptr, &err);
-      if (code == WQ_STALE) return;  // somebody else was faster, so it is replayed
+                               : wq_dead_replay(queue.get(), job.id, job.generation, &call, &err);
+      if (code == WQ_STALE) return;  // the entry is gone since it was listed
       check(code, err);
-      const std::string entry = token_text(job.id, job.generation);
-      ++count;
-      if (out.json()) {
-        tell_entry(out, entry, options.dry_run ? "would_replay" : "replayed", WQ_OK, "");
-      } else if (options.dry_run) {
-        out.line(entry);
-      }
+      entries.push_back(token_text(job.id, job.generation));
     });
   }
-  out.note((options.dry_run ? "would replay " : "replayed ") + plural(count, "dead letter"));
-  return count == 0 ? exit_empty : exit_ok;
+  check(wq_store_sync(store.get(), &err), err);
+  Output& out = context.out();
+  for (const std::string& entry : entries) {
+    if (out.json()) {
+      tell_entry(out, entry, options.dry_run ? "would_replay" : "replayed", WQ_OK, "");
+    } else if (options.dry_run) {
+      out.line(entry);
+    }
+  }
+  out.note((options.dry_run ? "would replay " : "replayed ") +
+           plural(entries.size(), "dead letter"));
+  return entries.empty() ? exit_empty : exit_ok;
 }
 
 }  // namespace

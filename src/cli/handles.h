@@ -42,7 +42,6 @@ using Queue = Handle<wq_queue, wq_queue_close>;
 using Batch = Handle<wq_batch, wq_batch_free>;
 using NameList = Handle<wq_list, wq_list_free>;
 using CompletionQueue = Handle<wq_cq, wq_cq_close>;
-using Cancel = Handle<wq_cancel, wq_cancel_free>;
 
 inline std::string_view view_of(const wq_bytes& bytes) {
   return {static_cast<const char*>(bytes.data), bytes.len};

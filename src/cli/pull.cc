@@ -47,17 +47,23 @@ int run_pull(Context& context, const PullOptions& options) {
     queues.push_back(context.open_queue(store, name, OpenMode::must_exist));
     handles.push_back(queues.back().get());
   }
-  wq_error err = WQ_ERROR_INIT;
-  Batch batch;
-  const int32_t code = wq_lease(store.get(), handles.data(), handles.size(), &take, nullptr,
-                                nullptr, batch.out(), &err);
-  if (code == WQ_EMPTY) {
-    context.out().note("no job is ready");
-    return exit_empty;
+  // One call may give fewer than are ready; asking on costs nothing, and only the first call waits.
+  for (uint32_t pulled = 0; pulled < options.count;) {
+    take.max_jobs = options.count - pulled;
+    wq_error err = WQ_ERROR_INIT;
+    Batch batch;
+    const int32_t code = wq_lease(store.get(), handles.data(), handles.size(), &take, nullptr,
+                                  nullptr, batch.out(), &err);
+    if (pulled > 0 && code > WQ_OK) break;
+    if (code == WQ_EMPTY) {
+      context.out().note("no job is ready");
+      return exit_empty;
+    }
+    check(code, err);
+    tell_jobs(context, options, batch);
+    pulled += static_cast<uint32_t>(wq_batch_count(batch.get()));
+    take.wait_ms = 0;
   }
-  check(code, err);
-  tell_jobs(context, options, batch);
-  context.out().flush();
   return exit_ok;
 }
 

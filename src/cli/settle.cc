@@ -1,6 +1,10 @@
 // wq ack, nack, release and extend: settle what wq pull handed out, or hold it for longer. Also wq
 // cancel. Every token is tried; each refused one is told, and the first refusal gives the exit
 // code.
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
@@ -23,52 +27,94 @@ const char* outcome_name(SettleKind kind, bool dead) {
   return "";
 }
 
+constexpr size_t call_jobs_max = 10'000;
+
 // The options of the command line in the form of wq.h; parsed once, before the store is opened.
 class Settler {
  public:
   Settler(SettleKind kind, const SettleOptions& options) : kind_(kind), options_(options) {
-    delay_ms_ = options.delay.empty() ? 0 : parse_duration_ms("--delay", options.delay);
     lease_ms_ = options.lease.empty() ? 0 : parse_duration_ms("--lease", options.lease);
     durability_ = durability_of("--durability", options.durability);
-    if (options.front) nack_.flags |= WQ_NACK_FRONT;
-    if (options.no_exception) nack_.flags |= WQ_NACK_NO_EXCEPTION;
-    if (!options.delay.empty()) nack_.flags |= WQ_NACK_DELAY;
-    nack_.delay_ms = delay_ms_;
-    if (options.priority >= 0) {
-      nack_.flags |= WQ_NACK_PRIORITY;
-      nack_.priority = static_cast<uint32_t>(options.priority);
-    }
-    nack_.error = bytes_of(options.error);
+    fill_item();
   }
 
-  int32_t settle(wq_queue* queue, const wq_token& token, wq_error& err) const {
-    wq_call call = WQ_CALL_INIT;
-    call.durability = durability_;
-    switch (kind_) {
-      case SettleKind::ack:
-        return wq_ack(queue, token.id, token.generation, &call, &err);
-      case SettleKind::nack:
-        if (options_.dead) {
-          return wq_fail(queue, token.id, token.generation, options_.error.data(),
-                         options_.error.size(), &call, &err);
-        }
-        return wq_nack(queue, token.id, token.generation, &nack_, &call, &err);
-      case SettleKind::release:
-        return wq_release(queue, token.id, token.generation, delay_ms_,
-                          options_.front ? WQ_RELEASE_FRONT : 0, &call, &err);
-      case SettleKind::extend:
-        return wq_extend(queue, &token, 1, lease_ms_, nullptr, &call, &err);
+  // Settles or extends tokens of one queue in one change. `codes` gets what became of each.
+  void settle(wq_queue* queue, const std::vector<wq_token>& tokens,
+              std::vector<int32_t>& codes) const {
+    codes.assign(tokens.size(), WQ_OK);
+    for (size_t first = 0; first < tokens.size(); first += call_jobs_max) {
+      const size_t count = std::min(call_jobs_max, tokens.size() - first);
+      settle_some(queue, tokens.data() + first, count, codes.data() + first);
     }
-    return WQ_E_INVALID;
   }
 
  private:
+  void fill_item() {
+    const bool nack = kind_ == SettleKind::nack && !options_.dead;
+    item_.kind = kind_ == SettleKind::ack       ? WQ_SETTLE_ACK
+                 : kind_ == SettleKind::release ? WQ_SETTLE_RELEASE
+                 : nack                         ? WQ_SETTLE_NACK
+                                                : WQ_SETTLE_FAIL;
+    if (!options_.delay.empty()) item_.delay_ms = parse_duration_ms("--delay", options_.delay);
+    item_.error = bytes_of(options_.error);
+    if (kind_ == SettleKind::release && options_.front) item_.flags |= WQ_RELEASE_FRONT;
+    if (!nack) return;
+    if (!options_.delay.empty()) item_.flags |= WQ_NACK_DELAY;
+    if (options_.front) item_.flags |= WQ_NACK_FRONT;
+    if (options_.no_exception) item_.flags |= WQ_NACK_NO_EXCEPTION;
+    if (options_.priority < 0) return;
+    item_.flags |= WQ_NACK_PRIORITY;
+    item_.priority = static_cast<uint32_t>(options_.priority);
+  }
+
+  void settle_some(wq_queue* queue, const wq_token* tokens, size_t count, int32_t* codes) const {
+    wq_call call = WQ_CALL_INIT;
+    call.durability = durability_;
+    wq_error err = WQ_ERROR_INIT;
+    int32_t code = WQ_OK;
+    if (kind_ == SettleKind::extend) {
+      code = wq_extend(queue, tokens, count, lease_ms_, codes, &call, &err);
+    } else {
+      std::vector<wq_settle_item> items(count, item_);
+      for (size_t i = 0; i < count; ++i) {
+        items[i].id = tokens[i].id;
+        items[i].generation = tokens[i].generation;
+      }
+      code = wq_settle_many(queue, items.data(), count, sizeof(wq_settle_item), codes, &call, &err);
+    }
+    // A token that is refused does not stop the others; anything else is a failure of the call.
+    if (code != WQ_OK && std::find(codes, codes + count, code) == codes + count) check(code, err);
+  }
+
   const SettleKind kind_;
   const SettleOptions& options_;
-  int64_t delay_ms_ = 0, lease_ms_ = 0;
+  int64_t lease_ms_ = 0;
   uint32_t durability_ = 0;
-  wq_nack_options nack_ = WQ_NACK_OPTIONS_INIT;
+  wq_settle_item item_ = WQ_SETTLE_ITEM_INIT;
 };
+
+// The tokens of one queue, and where they stand on the command line.
+struct QueueTokens {
+  Queue queue;
+  std::vector<wq_token> tokens;
+  std::vector<size_t> places;
+};
+
+std::map<std::string, QueueTokens> by_queue(Context& context, const Store& store,
+                                            const std::string& only,
+                                            const std::vector<wq_token>& tokens) {
+  std::map<std::string, QueueTokens> found;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Queue queue;
+    Batch batch;
+    if (!find_job(context, store, only, tokens[i].id, queue, batch)) continue;
+    QueueTokens& mine = found[std::string(view_of(job_at(batch, 0).queue_name))];
+    if (mine.queue.get() == nullptr) mine.queue = std::move(queue);
+    mine.tokens.push_back(tokens[i]);
+    mine.places.push_back(i);
+  }
+  return found;
+}
 
 void tell_outcome(Output& out, const std::string& name, const std::string& done, int32_t code,
                   const std::string& message) {
@@ -89,21 +135,21 @@ int run_settle(Context& context, SettleKind kind, const SettleOptions& options) 
   for (const std::string& text : options.tokens) tokens.push_back(parse_token(text));
   const Settler settler(kind, options);
   const Store store = context.open_store();
+  // A job that no queue has any more was settled or removed: its token is as stale as can be.
+  std::vector<int32_t> codes(tokens.size(), WQ_STALE);
+  for (const auto& [name, mine] : by_queue(context, store, options.queue, tokens)) {
+    std::vector<int32_t> of_queue;
+    settler.settle(mine.queue.get(), mine.tokens, of_queue);
+    for (size_t i = 0; i < of_queue.size(); ++i) codes[mine.places[i]] = of_queue[i];
+  }
   const std::string done = outcome_name(kind, options.dead);
   uint64_t settled = 0;
   int exit_code = exit_ok;
-  for (const wq_token& token : tokens) {
-    Queue queue;
-    Batch batch;
-    wq_error err = WQ_ERROR_INIT;
-    // A job that no queue has any more was settled or removed: its token is as stale as can be.
-    const int32_t code = find_job(context, store, options.queue, token.id, queue, batch)
-                             ? settler.settle(queue.get(), token, err)
-                             : WQ_STALE;
-    tell_outcome(context.out(), token_text(token.id, token.generation), done, code,
-                 message_of(code, err));
-    settled += code == WQ_OK;
-    if (code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(code);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tell_outcome(context.out(), token_text(tokens[i].id, tokens[i].generation), done, codes[i],
+                 wq_strerror(codes[i]));
+    settled += codes[i] == WQ_OK;
+    if (codes[i] != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(codes[i]);
   }
   if (settled > 0) context.out().note(done + " " + plural(settled, "job"));
   return exit_code;

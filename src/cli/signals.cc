@@ -19,7 +19,6 @@ namespace {
 std::atomic<int> stop_count{0};
 std::atomic<int> stop_signal{0};
 std::array<int, 2> wake_pipe = {-1, -1};
-std::array<int, 2> stop_pipe = {-1, -1};  // a byte per signal that asks to stop
 
 constexpr std::array<int, 3> handled = {SIGINT, SIGTERM, SIGCHLD};
 
@@ -30,26 +29,14 @@ void on_signal(int signal) {
     stop_count.fetch_add(1);
   }
   const char byte = 0;
-  if (signal != SIGCHLD) (void)!::write(stop_pipe[1], &byte, 1);
   (void)!::write(wake_pipe[1], &byte, 1);  // full: it is readable already
   errno = saved_errno;
 }
 
 }  // namespace
 
-StopSignals::StopSignals(wq_cancel* cancel) {
+StopSignals::StopSignals() {
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail_errno("pipe", errno);
-  if (::pipe2(stop_pipe.data(), O_CLOEXEC) != 0) fail_errno("pipe", errno);
-  if (cancel != nullptr) {
-    canceller_ = std::thread([cancel] {
-      char byte = 0;
-      ssize_t count = 0;
-      do {
-        count = ::read(stop_pipe[0], &byte, 1);
-      } while (count < 0 && errno == EINTR);
-      if (count == 1) wq_cancel_fire(cancel);
-    });
-  }
   for (const int signal : handled) {
     struct sigaction action {};
     action.sa_handler = on_signal;
@@ -61,9 +48,6 @@ StopSignals::StopSignals(wq_cancel* cancel) {
 
 StopSignals::~StopSignals() {
   for (const int signal : handled) ::signal(signal, SIG_DFL);
-  ::close(stop_pipe[1]);  // ends the thread
-  if (canceller_.joinable()) canceller_.join();
-  ::close(stop_pipe[0]);
   for (const int fd : wake_pipe) ::close(fd);
 }
 

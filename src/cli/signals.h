@@ -1,19 +1,15 @@
-// SIGINT and SIGTERM as something to wait for. The first one asks to stop: it makes the descriptor
-// readable, and a thread fires the cancel token, if one is given (a handler must not). The second
-// one asks to stop now. SIGCHLD only makes the descriptor readable. One instance per process, alive
+// SIGINT and SIGTERM as something to wait for. The first one asks to stop, the second one to stop
+// now; both make the descriptor readable, and so does SIGCHLD. One instance per process, alive
 // while the command runs. Thread model: one thread; the handler itself may run on any.
 #pragma once
 
-#include <wq.h>
-
 #include <cstdint>
-#include <thread>
 
 namespace wq::cli {
 
 class StopSignals {
  public:
-  explicit StopSignals(wq_cancel* cancel = nullptr);
+  StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -25,9 +21,6 @@ class StopSignals {
 
   // Waits until a signal arrives or the time is over. True if it is to stop.
   bool wait_ms(int64_t timeout_ms) const;
-
- private:
-  std::thread canceller_;
 };
 
 }  // namespace wq::cli

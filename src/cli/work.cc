@@ -2,8 +2,8 @@
 //
 // One thread, one loop: every round leases as many jobs as there is room for, moves the processes
 // on, settles all verdicts in one durable change per queue, and then waits for a pipe, a signal or
-// the next thing due. While nothing runs it waits inside wq_lease, which a signal ends through the
-// cancel token.
+// the next thing due. While nothing runs it waits inside wq_lease, for a moment each time, so that
+// a signal is seen soon.
 //
 // Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
 // for the rest; the second one kills the processes. After SIGKILL the leases stay until their
@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t call_jobs_max = 10'000;
-constexpr int64_t idle_wait_ms = 1000;
+constexpr int64_t idle_wait_ms = 200;
 // While jobs run and there is room for more: how often to ask whether one became ready.
 constexpr int64_t poll_ready_ms = 100;
 constexpr size_t feed_group_max = 1000;
@@ -72,8 +72,7 @@ class Worker {
   const WorkOptions& options_;
   const uint32_t durability_;
   const int64_t lease_ms_;
-  Cancel cancel_;
-  std::optional<StopSignals> signals_;
+  const StopSignals signals_;
   Store store_;
   std::vector<Queue> queues_;
   std::vector<wq_queue*> handles_;
@@ -108,9 +107,6 @@ Worker::Worker(Context& context, const WorkOptions& options)
   RunnerOptions runner = runner_options_of(options, context.out().json());
   runner_ = options.lines.empty() ? make_exec_runner(context.out(), std::move(runner))
                                   : make_lines_runner(context.out(), std::move(runner));
-  wq_error err = WQ_ERROR_INIT;
-  check(wq_cancel_new(cancel_.out(), &err), err);
-  signals_.emplace(cancel_.get());
   OpenOptions open;
   open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
   open.expire_leases = options.expire_leases;
@@ -155,8 +151,8 @@ int Worker::run() {
   check(wq_store_sync(store_.get(), &err), err);
   tell_summary();
   if (runner_->broken()) throw Failure(*runner_->broken());
-  if (killed_) return 128 + signals_->last_signal();
-  if (options_.once && totals_.leased == 0 && signals_->count() == 0) return exit_empty;
+  if (killed_) return 128 + signals_.last_signal();
+  if (options_.once && totals_.leased == 0 && signals_.count() == 0) return exit_empty;
   const bool any_failed = totals_.retried + totals_.failed > 0;
   return options_.strict && any_failed ? exit_job_failed : exit_ok;
 }
@@ -180,13 +176,13 @@ void Worker::loop() {
 }
 
 void Worker::mind_signals() {
-  signals_->drain();
-  if (signals_->count() > 0 && !stopping_) {
+  signals_.drain();
+  if (signals_.count() > 0 && !stopping_) {
     context_.out().note("stopping: " + plural(runner_->in_flight(), "job") +
                         " in work; again to kill them");
     stop();
   }
-  if (signals_->count() > 1 && !killed_) {
+  if (signals_.count() > 1 && !killed_) {
     killed_ = true;
     runner_->kill_all();
   }
@@ -208,9 +204,8 @@ void Worker::lease() {
   take.lease_ms = lease_ms_;
   wq_error err = WQ_ERROR_INIT;
   Batch batch;
-  const int32_t code = wq_lease(store_.get(), handles_.data(), handles_.size(), &take,
-                                cancel_.get(), nullptr, batch.out(), &err);
-  if (code == WQ_CANCELLED) return;
+  const int32_t code = wq_lease(store_.get(), handles_.data(), handles_.size(), &take, nullptr,
+                                nullptr, batch.out(), &err);
   // Paused and disabled queues are empty for now; somebody may open them again.
   if (code != WQ_EMPTY && code != WQ_PAUSED && code != WQ_DISABLED) {
     check(code, err);
@@ -371,7 +366,7 @@ void Worker::wait() {
   if (finished() || (feed_ && feed_has_more_)) return;
   // Nothing runs: the wait is that of wq_lease.
   if (!stopping_ && runner_->in_flight() == 0 && !feed_) return;
-  std::vector<pollfd> polls = {{signals_->fd(), POLLIN, 0}};
+  std::vector<pollfd> polls = {{signals_.fd(), POLLIN, 0}};
   if (feed_ && !stopping_) polls.push_back({STDIN_FILENO, POLLIN, 0});
   runner_->add_polls(polls);
   const auto now = steady_clock::now();

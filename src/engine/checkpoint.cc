@@ -197,8 +197,9 @@ Status Engine::sweep_trash() {
     TrashRow row;
     {
       MutexLock lock(mutex_);
-      const auto found = std::find_if(state_.trash.begin(), state_.trash.end(),
-                                      [&](const TrashRow& t) { return t.lsn <= applied_lsn_; });
+      const auto found =
+          std::find_if(state_.trash.begin(), state_.trash.end(),
+                       [applied = applied_lsn_](const TrashRow& t) { return t.lsn <= applied; });
       if (found == state_.trash.end()) return {};
       row = *found;
     }

@@ -21,6 +21,11 @@ const char* unpack_backoff(const fb::Backoff* table, BackoffParts& parts) {
   parts.max_ms = table->max_ms();
   const Bytes list = vector_bytes(table->list_ms());
   parts.list_count = list.size() / sizeof(int64_t);
+  const bool by_list = parts.kind == BackoffKind::list;
+  const bool has_cap = parts.kind == BackoffKind::exponential;
+  if ((by_list ? parts.base_ms != 0 : !list.empty()) || (!has_cap && parts.max_ms != 0)) {
+    return "backoff with a part that its kind does not have";
+  }
   if (parts.list_count > backoff_list_max) return "length of the backoff list";
   if (!list.empty()) std::memcpy(parts.list_ms, list.data(), list.size());
   return check_backoff(parts.kind, parts.base_ms, parts.max_ms, {parts.list_ms, parts.list_count});

@@ -103,9 +103,6 @@ class FamilyFiles {
       return {};
     }
     WQ_TRY(make_room(begin));
-    // RocksDB cleans a file of the bottom level by itself only if it has two deletions or more; a
-    // lone range tombstone that reached it, all it covered being gone, would stay for ever.
-    if (!(last_ == begin)) WQ_TRY(check(writer_->Delete(slice(begin))));
     last_.assign(end);
     return check(writer_->DeleteRange(slice(begin), slice(end)));
   }

@@ -75,9 +75,12 @@ class CliCase(unittest.TestCase):
 
     def tearDown(self):
         for running in self._running:
-            if running.process.poll() is None:
-                running.process.kill()
-            running.process.communicate()
+            running.process.kill()
+            running.process.wait()
+            # Not read to their end: a command of a killed worker may hold the other side open.
+            for pipe in (running.process.stdin, running.process.stdout, running.process.stderr):
+                if pipe and not pipe.closed:
+                    pipe.close()
         shutil.rmtree(self.dir)
 
     def path(self, name):

@@ -23,6 +23,15 @@ class PushArguments(CliCase):
         self.assertNotIn("payload", job)
         self.assertEqual(base64.b64decode(job["payload_base64"]), b"\xff\xfe")
 
+    def test_what_is_utf8_and_what_is_not(self):
+        text = ["\u0000\u007f", "\u0080\u07ff", "\u0800\ud7ff\ue000\uffff", "\U00010000\U0010ffff"]
+        other = [b"\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xf0\x8f\xbf\xbf",
+                 b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xe2\x82", b"a\xffb"]
+        self.wq("push", stdin=b"\n".join([t.encode() for t in text] + other))
+        jobs = self.json("pull", "-n", "100")
+        self.assertEqual([job.get("payload") for job in jobs[:4]], text)
+        self.assertEqual([base64.b64decode(job["payload_base64"]) for job in jobs[4:]], other)
+
     def test_options_of_a_job(self):
         self.wq("push", "--delay", "2h", "--priority", "7", "--max-attempts", "9", "-H", "a=1",
                 "-H", "b=[x]=y", "--", "later")

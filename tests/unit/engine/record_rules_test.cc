@@ -323,6 +323,28 @@ TEST(RecordRules, Envelopes) {
   EXPECT_EQ(decode_built_envelope(1, "n", 9), Code::corrupt);
 }
 
+// Otherwise what was read and what is written of it would differ.
+TEST(RecordRules, ABackoffHasOnlyThePartsOfItsKind) {
+  const auto decode_backoff = [](BackoffKind kind, int64_t base_ms, int64_t max_ms,
+                                 std::vector<int64_t> list) {
+    FlatBufferBuilder b;
+    const auto list_ms = list.empty() ? 0 : b.CreateVector(list);
+    const auto backoff = fb::CreateBackoff(b, static_cast<uint8_t>(kind), base_ms, max_ms, list_ms);
+    b.Finish(fb::CreateEnvelope(b, 0, 1, 0, backoff));
+    return decode_envelope({reinterpret_cast<const std::byte*>(b.GetBufferPointer()), b.GetSize()})
+        .status()
+        .code();
+  };
+  EXPECT_EQ(decode_backoff(BackoffKind::fixed, 5, 0, {}), Code::ok);
+  EXPECT_EQ(decode_backoff(BackoffKind::fixed, 5, 6, {}), Code::corrupt);
+  EXPECT_EQ(decode_backoff(BackoffKind::fixed, 5, 0, {1}), Code::corrupt);
+  EXPECT_EQ(decode_backoff(BackoffKind::exponential, 5, 6, {}), Code::ok);
+  EXPECT_EQ(decode_backoff(BackoffKind::exponential, 5, 6, {1}), Code::corrupt);
+  EXPECT_EQ(decode_backoff(BackoffKind::list, 0, 0, {1, 2}), Code::ok);
+  EXPECT_EQ(decode_backoff(BackoffKind::list, 5, 0, {1, 2}), Code::corrupt);
+  EXPECT_EQ(decode_backoff(BackoffKind::list, 0, 5, {1, 2}), Code::corrupt);
+}
+
 TEST(RecordRules, JobRows) {
   Encoder encoder;
   const JobRow valid{.queue = 1, .state = JobState::leased, .generation = 1};
