@@ -242,7 +242,8 @@ Result<int64_t> Engine::tick() {
     checkpoint_due = checkpoint_wanted_;
   }
   WQ_TRY(log_->run_flusher(0));
-  WQ_TRY_SET(const bool spares_left, log_->prepare_spares());
+  const Result<bool> spares = log_->prepare_spares();
+  const bool spares_left = spares.ok() && spares.value();  // as in prepare_spares()
   if (checkpoint_due) WQ_TRY(run_checkpoint());
   if (more) return int64_t{0};
   MutexLock lock(mutex_);

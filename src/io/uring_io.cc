@@ -1,7 +1,7 @@
 // The io_uring backend: one small ring per queue, no SQPOLL, no registered resources. An operation
-// is prepared by submit() and handed over by the next wait(), so a serial caller pays one system
-// call. More operations than the ring holds wait in a list of our own; the completion queue can not
-// overflow, because no more than its size is ever in flight.
+// is prepared by submit() and handed over by the next wait(); one that is alone is run by wait()
+// itself. More operations than the ring holds wait in a list of our own; the completion queue can
+// not overflow, because no more than its size is ever in flight.
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -50,6 +50,7 @@ class UringQueue final : public IoQueue {
   void fill_ring();
   void prepare(io_uring_sqe* sqe, IoOp& op);
   size_t reap();
+  void run_lone();
   void give_up(int os_errno);
 
   io_uring ring_{};
@@ -145,8 +146,19 @@ void UringQueue::give_up(int os_errno) {
   waiting_.clear();
 }
 
+// Nothing to overlap with, and the caller waits: the plain system call does the same. Through the
+// ring the kernel would hand a write with a barrier to a worker thread, and the two switches cost a
+// serial caller up to half of what the device can do (docs/design/0001-log-writes.md).
+void UringQueue::run_lone() {
+  IoOp* const op = waiting_.front();
+  waiting_.pop_front();
+  op->result = run_blocking(*op);
+  op->done = true;
+}
+
 void UringQueue::wait(size_t count) {
   if (broken_errno_ != 0) give_up(broken_errno_);
+  if (count > 0 && in_ring_.empty() && waiting_.size() == 1) return run_lone();
   size_t reaped = reap();
   int refusals = 0;
   while (in_flight() > 0 && reaped < count) {
