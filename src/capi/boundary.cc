@@ -67,8 +67,11 @@ Status read_backoff(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_
     return invalid_field("backoff_count", "is set, but backoff_kind is not WQ_BACKOFF_LIST");
   }
   out.kind = static_cast<BackoffKind>(kind);
-  out.base_ms = base_ms;
-  out.max_ms = max_ms;
+  // What the kind does not use is not kept, so a policy reads back the same before and after a
+  // restart.
+  const bool has_base = kind == WQ_BACKOFF_FIXED || kind == WQ_BACKOFF_EXPONENTIAL;
+  out.base_ms = has_base ? base_ms : 0;
+  out.max_ms = kind == WQ_BACKOFF_EXPONENTIAL ? max_ms : 0;
   out.list_ms.assign(list_ms, list_ms + count);
   return {};
 }

@@ -94,6 +94,24 @@ TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   EXPECT_EQ(call.lsn, 0u) << "no field differs";
 }
 
+TEST_F(CapiQueue, ABackoffKeepsOnlyWhatItsKindUses) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
+  config.backoff_kind = WQ_BACKOFF_FIXED;
+  config.backoff_base_ms = 7;
+  config.backoff_max_ms = 9;
+  ASSERT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  const auto expect_kept = [&] {
+    wq_queue_config kept = WQ_QUEUE_CONFIG_INIT;
+    ASSERT_OK(wq_queue_get_config(queue_, &kept, err()));
+    EXPECT_EQ(kept.backoff_base_ms, 7);
+    EXPECT_EQ(kept.backoff_max_ms, 0);
+  };
+  expect_kept();
+  reopen();
+  expect_kept();
+}
+
 TEST_F(CapiQueue, AStaleVersionConflicts) {
   wq_queue_config mine = WQ_QUEUE_CONFIG_INIT;
   wq_queue_config theirs = WQ_QUEUE_CONFIG_INIT;
