@@ -68,8 +68,6 @@ TEST(Model, SimulatedDisk) {
   const Rares sum = run_streams(on_memory, streams, 320);
   if (streams < standard) return;  // too few to promise anything
   for (size_t rare = 0; rare < rare_count; ++rare) {
-    // Which thread wins a race is not a matter of seeds; checkpoint_test forces this one.
-    if (static_cast<Rare>(rare) == Rare::copied_on_write) continue;
     EXPECT_GT(sum[rare], 0u) << "never reached: " << rare_name(rare);
   }
 }

@@ -37,6 +37,7 @@ HarnessOptions Runner::harness_options(const Setting& setting) {
   engine.memory_budget_bytes = uint64_t{setting.budget_kib} << 10;
   engine.lane_window = setting.lane_window;
   engine.checkpoint_dirty_jobs = setting.dirty_jobs_max;
+  engine.checkpoint_step_jobs = 4;  // many gaps: see change_between_steps()
   engine.segment_bytes = uint64_t{setting.segment_kib} << 10;
   engine.spare_segments = setting.spare_segments;
   engine.payload_bytes_max = 8192;
@@ -45,7 +46,11 @@ HarnessOptions Runner::harness_options(const Setting& setting) {
 }
 
 Runner::Runner(const Stream& stream, const HarnessOptions& options)
-    : stream_(stream), setting_(stream.setting), harness_(options) {}
+    : stream_(stream), setting_(stream.setting), harness_(options) {
+  if (!setting_.threads) {
+    harness_.options().between_steps = [this] { change_between_steps(); };
+  }
+}
 
 Runner::~Runner() {
   completions_.reset();
@@ -133,7 +138,8 @@ std::string Runner::after_each(size_t done) {
   constexpr size_t full_check_every = 60;
   if (draining_for_ != 0 && ++draining_for_ > 5) WQ_SAME_OR_SAY(close_and_open());
   if (setting_.checkpoints == checkpoint_each_op) {
-    if (const Status status = engine().checkpoint(); !status.ok()) return status.message();
+    Prng dice(done);
+    WQ_SAME_OR_SAY(checkpoint(dice));
   }
   const EngineStats stats = engine().stats();
   for (size_t i = 1; i < job_state_count; ++i) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,8 @@ class Runner {
   std::string change_status(Prng& dice);
   std::string clear(Prng& dice);
   std::string wait_durable(Prng& dice);
+  std::string checkpoint(Prng& dice);
+  void change_between_steps();
   std::string poll(Prng& dice);
   std::string poll_all();
   std::string take_completions(std::span<const Completion> completions);
@@ -152,6 +155,8 @@ class Runner {
 
   std::unique_ptr<CompletionQueue> completions_;
   std::map<uint64_t, Awaited> awaited_;
+  std::optional<Prng> between_steps_;  // what happens between the steps of the running checkpoint
+  std::string between_failure_;
   uint64_t next_user_data_ = 1;
 
   std::vector<QueueId> all_queues_;  // also deleted ones

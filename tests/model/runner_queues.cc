@@ -1,5 +1,6 @@
 // The runner's operations on queues and on the store as a whole.
 #include <algorithm>
+#include <utility>
 
 #include "model/runner_internal.h"
 
@@ -29,14 +30,8 @@ std::string Runner::step_queue(const Op& op, Prng& dice) {
       return wait_durable(dice);
     case OpKind::poll:
       return poll(dice);
-    case OpKind::checkpoint: {
-      const Lsn last = last_lsn();
-      const Status status = engine().checkpoint();
-      if (!status.ok()) return status.message();
-      acknowledged(last, Durability::power);
-      if (!setting_.threads) WQ_SAME("applied LSN", engine().stats().applied_lsn, last);
-      return {};
-    }
+    case OpKind::checkpoint:
+      return checkpoint(dice);
     case OpKind::shutdown:
       return shutdown();
     case OpKind::bad_input:
@@ -207,6 +202,44 @@ std::string Runner::clear(Prng& dice) {
 }
 
 // ---- the store
+
+// Other changes get in between its steps. Without threads they are made from there, so that a seed
+// repeats them.
+std::string Runner::checkpoint(Prng& dice) {
+  const Lsn last = last_lsn();
+  between_steps_ = Prng(dice.next());
+  between_failure_.clear();
+  const Status status = engine().checkpoint();
+  between_steps_.reset();
+  if (!between_failure_.empty()) return "between the steps of a checkpoint: " + between_failure_;
+  if (!status.ok()) return status.message();
+  acknowledged(last, Durability::power);
+  const EngineStats after = engine().stats();
+  if (after.applied_lsn < last || after.applied_lsn > after.last_lsn) {
+    return differ("applied LSN", after.applied_lsn, last);
+  }
+  return {};
+}
+
+// Nothing that could begin another checkpoint: enqueue does when memory is short.
+void Runner::change_between_steps() {
+  if (!between_steps_ || !between_failure_.empty()) return;
+  Prng dice = *std::exchange(between_steps_, std::nullopt);  // nor one within itself
+  constexpr OpKind kinds[] = {OpKind::lease,       OpKind::settle,      OpKind::settle,
+                              OpKind::confirm,     OpKind::extend,      OpKind::cancel,
+                              OpKind::dead_replay, OpKind::dead_remove, OpKind::get,
+                              OpKind::clear,       OpKind::remove_queue};
+  // Few of the last two: what they end no other change can meet.
+  const size_t choices = std::size(kinds) - (dice.below(20) == 0 ? 0 : 2);
+  if (dice.below(3) == 0) {
+    Op op;
+    op.kind = kinds[dice.below(choices)];
+    for (uint32_t& arg : op.arg) arg = static_cast<uint32_t>(dice.below(1u << 20));
+    between_failure_ = step(op);
+    if (!between_failure_.empty()) between_failure_ = to_text(op) + ": " + between_failure_;
+  }
+  between_steps_ = dice;
+}
 
 std::string Runner::wait_durable(Prng& dice) {
   const EngineStats stats = engine().stats();

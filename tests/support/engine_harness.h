@@ -26,6 +26,7 @@ struct HarnessOptions {
   // Memory store only: stands between the engine and the store, at each open.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
       wrap_store;
+  std::function<void()> between_steps;  // see Environment
   HarnessOptions() { engine.threads = false; }
 };
 
