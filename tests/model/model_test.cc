@@ -63,7 +63,7 @@ Rares run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
 }
 
 TEST(Model, SimulatedDisk) {
-  constexpr size_t standard = 400;
+  constexpr size_t standard = 1'000;
   const size_t streams = streams_to_run(standard);
   const Rares sum = run_streams(on_memory, streams, 320);
   if (streams < standard) return;  // too few to promise anything
@@ -73,11 +73,11 @@ TEST(Model, SimulatedDisk) {
 }
 
 TEST(Model, RocksOnUring) {
-  run_streams(on_rocks_uring, streams_to_run(8), 300);
+  run_streams(on_rocks_uring, streams_to_run(12), 300);
 }
 
 TEST(Model, RocksOnThreads) {
-  run_streams(on_rocks_threads, streams_to_run(8), 300);
+  run_streams(on_rocks_threads, streams_to_run(12), 300);
 }
 
 // The tests can only be trusted if a difference is found, and found small.

@@ -11,7 +11,7 @@ constexpr const char* op_names[] = {
 #undef X
 };
 
-// How often a kind comes when it is on, before the swarm's own weight; 0 = never by chance.
+// How often a kind comes when it is on, before the swarm's own weight.
 uint32_t base_weight(OpKind kind) {
   switch (kind) {
     case OpKind::enqueue:
@@ -38,8 +38,6 @@ uint32_t base_weight(OpKind kind) {
     case OpKind::poll:
     case OpKind::wait_durable:
       return 2;
-    case OpKind::rebuild:
-      return 0;
     default:
       return 1;
   }
@@ -57,6 +55,8 @@ bool possible(OpKind kind, const Setting& setting) {
       return !setting.threads;
     case OpKind::poll:
       return setting.completions != 0;
+    case OpKind::rebuild:
+      return setting.store == on_memory;
     default:
       return true;
   }
