@@ -65,6 +65,8 @@ struct Environment {
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
+  // Tests: called when a page of jobs was read from the store and is about to be merged.
+  std::function<void()> page_was_read;
 };
 
 struct Recovery {

@@ -106,7 +106,9 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
   limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
-    return read_lane(*store_, range, limits);
+    Result<LanePage> page = read_lane(*store_, range, limits);
+    if (environment_.page_was_read) environment_.page_was_read();
+    return page;
   };
   Result<LanePage> page = read();
   if (!page.ok()) return page.take_status();
@@ -119,7 +121,9 @@ Status Engine::load_delays() {
   const uint64_t version = store_version_;
   const auto read = [&] {
     MutexGap gap(mutex_);
-    return read_delays(*store_, after, page_limits);
+    Result<DelayPage> page = read_delays(*store_, after, page_limits);
+    if (environment_.page_was_read) environment_.page_was_read();
+    return page;
   };
   Result<DelayPage> page = read();
   if (!page.ok()) return page.take_status();

@@ -49,6 +49,7 @@ Runner::Runner(const Stream& stream, const HarnessOptions& options)
     : stream_(stream), setting_(stream.setting), harness_(options) {
   if (!setting_.threads) {
     harness_.options().between_steps = [this] { change_between_steps(); };
+    harness_.options().page_was_read = [this] { outdate_page(); };
   }
 }
 
@@ -138,7 +139,7 @@ std::string Runner::after_each(size_t done) {
   constexpr size_t full_check_every = 60;
   if (draining_for_ != 0 && ++draining_for_ > 5) WQ_SAME_OR_SAY(close_and_open());
   if (setting_.checkpoints == checkpoint_each_op) {
-    Prng dice(done);
+    Prng dice(dice_seed(stream_.ops[done - 1]) + 1);
     WQ_SAME_OR_SAY(checkpoint(dice));
   }
   const EngineStats stats = engine().stats();

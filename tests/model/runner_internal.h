@@ -103,6 +103,7 @@ class Runner {
   std::string wait_durable(Prng& dice);
   std::string checkpoint(Prng& dice);
   void change_between_steps();
+  void outdate_page();
   std::string poll(Prng& dice);
   std::string poll_all();
   std::string take_completions(std::span<const Completion> completions);
@@ -157,6 +158,8 @@ class Runner {
   std::map<uint64_t, Awaited> awaited_;
   std::optional<Prng> between_steps_;  // what happens between the steps of the running checkpoint
   std::string between_failure_;
+  bool in_checkpoint_ = false;
+  uint64_t pages_read_ = 0;
   uint64_t next_user_data_ = 1;
 
   std::vector<QueueId> all_queues_;  // also deleted ones

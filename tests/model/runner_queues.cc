@@ -209,7 +209,9 @@ std::string Runner::checkpoint(Prng& dice) {
   const Lsn last = last_lsn();
   between_steps_ = Prng(dice.next());
   between_failure_.clear();
+  in_checkpoint_ = true;
   const Status status = engine().checkpoint();
+  in_checkpoint_ = false;
   between_steps_.reset();
   if (!between_failure_.empty()) return "between the steps of a checkpoint: " + between_failure_;
   if (!status.ok()) return status.message();
@@ -219,6 +221,16 @@ std::string Runner::checkpoint(Prng& dice) {
     return differ("applied LSN", after.applied_lsn, last);
   }
   return {};
+}
+
+// A checkpoint while a page is on its way from the store to memory: it may tell of jobs that the
+// checkpoint made the table forget, and must be read again.
+void Runner::outdate_page() {
+  if (in_checkpoint_) return;
+  if (++pages_read_ % 3 != 0) return;
+  in_checkpoint_ = true;
+  engine().checkpoint().ignore("a failure poisons the store, and that is seen");
+  in_checkpoint_ = false;
 }
 
 // Nothing that could begin another checkpoint: enqueue does when memory is short.
