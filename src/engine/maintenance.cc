@@ -27,7 +27,7 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   }
   TimerQueue& delays = state_.delays();
   const bool has_cold = state_.cold_delayed_count() > 0;
-  const auto promotable = [&] {
+  const auto promotable = [&]() WQ_REQUIRES(mutex_) {
     return !delays.empty() && delays.first_ms() <= now.wall_ms && first_delay_is_first(has_cold);
   };
   if (promotable()) {
