@@ -63,7 +63,7 @@ Rares run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
 }
 
 TEST(Model, SimulatedDisk) {
-  constexpr size_t standard = 1'000;
+  constexpr size_t standard = 800;
   const size_t streams = streams_to_run(standard);
   const Rares sum = run_streams(on_memory, streams, 320);
   if (streams < standard) return;  // too few to promise anything
