@@ -18,9 +18,7 @@ Status Engine::run_checkpoint() {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
     if (!failure_.ok()) return failure_;
-    while (state_.sweep_garbage(evict_step_max)) {
-      const MutexGap gap(mutex_);
-    }
+    while (state_.sweep_garbage(evict_step_max)) let_callers_in();
     frozen_lsn = log_->last_lsn();
     if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
       if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
@@ -38,12 +36,12 @@ Status Engine::run_checkpoint() {
                            load_le<uint64_t>(uuid_.data()),
                            load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
                            state_.trash};
-    while (state_.capture_some(capture_step_max)) {
-      const MutexGap gap(mutex_);
-    }
+    while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
     content.jobs = state_.take_captured();
   }
+  if (environment_.between_steps) environment_.between_steps();
   const Status written = write_checkpoint(content, frozen_lsn);
+  if (environment_.between_steps) environment_.between_steps();
   uint64_t freed_bytes = 0;
   MutexLock lock(mutex_);
   if (written.ok()) {
@@ -70,6 +68,11 @@ Status Engine::run_checkpoint() {
   return sweep_trash();
 }
 
+void Engine::let_callers_in() {
+  const MutexGap gap(mutex_);
+  if (environment_.between_steps) environment_.between_steps();
+}
+
 // The store must never be ahead of the log: the log is made durable up to the freeze first.
 Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
   WQ_TRY(log_->wait(frozen_lsn, Durability::power));
@@ -85,7 +88,7 @@ void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
   ++store_version_;
   while (state_.drop_ended(evict_step_max)) {
-    { const MutexGap gap(mutex_); }
+    let_callers_in();
     ++store_version_;
   }
   state_.complete();
@@ -103,7 +106,7 @@ void Engine::evict_to_target() {
   for (;;) {
     while (evict_some(state_, policy, evict_step_max)) {
       ++store_version_;
-      { const MutexGap gap(mutex_); }
+      let_callers_in();
     }
     ++store_version_;
     if (state_.resident_bytes() <= options_.memory_budget_bytes) break;

@@ -302,6 +302,7 @@ void Engine::stop_threads() {
     maintenance_wake_.notify_all();
     checkpoint_wake_.notify_all();
   }
+  if (flusher_thread_.joinable()) log_->release_flusher();
   for (std::thread* thread : {&maintenance_thread_, &checkpoint_thread_, &flusher_thread_}) {
     if (thread->joinable()) thread->join();
   }

@@ -50,6 +50,7 @@ struct EngineOptions {
   uint32_t spare_segments = 2;
   uint64_t checkpoint_log_bytes = 128ull << 20;
   uint64_t checkpoint_dirty_jobs = 100'000;
+  uint32_t checkpoint_step_jobs = 256;  // copied under the mutex in one go: a few ms at most
   uint64_t disk_reserve_bytes = 64ull << 20;
   int64_t memory_window_ms = 50;
   uint64_t store_cache_bytes = 16ull << 20;
@@ -61,6 +62,11 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
+  // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
+  // gets in just there. No lock is held but the one of checkpoints; it must not run another.
+  std::function<void()> between_steps;
+  // Tests: called when a page of jobs was read from the store and is about to be merged.
+  std::function<void()> page_was_read;
 };
 
 struct Recovery {
@@ -339,6 +345,7 @@ class Engine {
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
+  bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
   bool has_room_for_pages() const WQ_REQUIRES(mutex_);
   void maintenance_loop();
   void checkpoint_loop();
@@ -348,6 +355,7 @@ class Engine {
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
+  void let_callers_in() WQ_REQUIRES(mutex_);
   void evict_to_target() WQ_REQUIRES(mutex_);
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();

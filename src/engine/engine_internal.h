@@ -16,7 +16,6 @@ constexpr int64_t flusher_sleep_ms = 100;
 constexpr int64_t no_room_poll_ms = 20;
 // Bounds of one step under the mutex: a few ms at most.
 constexpr size_t due_step_max = 1'000;
-constexpr size_t capture_step_max = 256;
 constexpr size_t evict_step_max = 512;
 constexpr size_t refill_rows_min = 16;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would

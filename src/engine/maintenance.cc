@@ -27,12 +27,8 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   }
   TimerQueue& delays = state_.delays();
   const bool has_cold = state_.cold_delayed_count() > 0;
-  const DelayKey cursor = state_.delay_cursor;
-  const auto promotable = [&] {
-    if (delays.empty() || delays.first_ms() > now.wall_ms) return false;
-    // A job behind the cursor may have an earlier one before it that is not loaded yet.
-    const Job* job = delays.first();
-    return !has_cold || DelayKey{delays.first_ms(), job->queue->id, job->id} <= cursor;
+  const auto promotable = [&]() WQ_REQUIRES(mutex_) {
+    return !delays.empty() && delays.first_ms() <= now.wall_ms && first_delay_is_first(has_cold);
   };
   if (promotable()) {
     Command& command = begin(CommandType::promote, now.wall_ms);
@@ -46,6 +42,12 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.more |= promotable();
   }
   return due;
+}
+
+// A resident job behind the cursor may have an earlier one before it that is not loaded yet.
+bool Engine::first_delay_is_first(bool has_cold) const {
+  const Job* job = state_.delays().first();
+  return !has_cold || DelayKey{job->timer_ms, job->queue->id, job->id} <= state_.delay_cursor;
 }
 
 bool Engine::delays_wanted(int64_t now_ms) const {
@@ -66,7 +68,8 @@ int64_t Engine::next_due_wait_ms() {
     wait_ms = std::min(wait_ms, state_.leases().first_ms() - run_ms());
   }
   const int64_t now_ms = wall_ms();
-  if (!state_.delays().empty()) {
+  // The first one has to wait, due or not, while an earlier one may be only in the store.
+  if (!state_.delays().empty() && first_delay_is_first(state_.cold_delayed_count() > 0)) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
   if (delays_wanted(now_ms)) {
@@ -103,7 +106,9 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
   limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
-    return read_lane(*store_, range, limits);
+    Result<LanePage> page = read_lane(*store_, range, limits);
+    if (environment_.page_was_read) environment_.page_was_read();
+    return page;
   };
   Result<LanePage> page = read();
   if (!page.ok()) return page.take_status();
@@ -116,7 +121,9 @@ Status Engine::load_delays() {
   const uint64_t version = store_version_;
   const auto read = [&] {
     MutexGap gap(mutex_);
-    return read_delays(*store_, after, page_limits);
+    Result<DelayPage> page = read_delays(*store_, after, page_limits);
+    if (environment_.page_was_read) environment_.page_was_read();
+    return page;
   };
   Result<DelayPage> page = read();
   if (!page.ok()) return page.take_status();
@@ -178,7 +185,11 @@ void Engine::maintenance_loop() {
       continue;
     }
     const int64_t wait_ms = next_due_wait_ms();
-    if (wait_ms == 0 || stopping_) continue;
+    if (stopping_) return;
+    if (wait_ms == 0) {  // just now
+      const MutexGap let_callers_in(mutex_);
+      continue;
+    }
     maintenance_due_ns_ = environment_.clock->mono_ns() + wait_ms * ns_per_ms;
     maintenance_wake_.wait_for_ns(mutex_, wait_ms * ns_per_ms);
     maintenance_due_ns_ = 0;

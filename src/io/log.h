@@ -72,6 +72,8 @@ class Log {
   // Body of the background flusher: waits at most `max_wait_ms` for requested or window-expired
   // bytes, flushes them, returns. With max_wait_ms = 0 it never sleeps.
   virtual Status run_flusher(int64_t max_wait_ms) = 0;
+  // From now on run_flusher() does not sleep; a sleeping one wakes up. For who is about to join it.
+  virtual void release_flusher() = 0;
 
   // Called with no lock of the log held, from whichever thread flushed, each time the durable or
   // process LSN advanced, and once when the log failed. Set before the first append.

@@ -332,7 +332,7 @@ Status SegmentLogImpl::run_flusher(int64_t max_wait_ms) {
       sleep_ns =
           std::min(sleep_ns, undurable_since_ns_ + options_.memory_window_ms * ns_per_ms - now_ns);
     }
-    if (left_ns <= 0) {
+    if (left_ns <= 0 || flusher_released_) {
       flusher_ = FlusherState::awake;
       return Code::ok;
     }
@@ -340,6 +340,12 @@ Status SegmentLogImpl::run_flusher(int64_t max_wait_ms) {
     flusher_ = FlusherState::awake;
     left_ns -= woken ? std::max<int64_t>(0, clock_.mono_ns() - now_ns) : sleep_ns;
   }
+}
+
+void SegmentLogImpl::release_flusher() {
+  MutexLock lock(mutex_);
+  flusher_released_ = true;
+  work_.notify_all();
 }
 
 Status SegmentLogImpl::failure() const {

@@ -35,6 +35,7 @@ class SegmentLogImpl final : public SegmentLog {
   Status wait(Lsn lsn, Durability level, int64_t timeout_ms) override;
   void request(Lsn lsn, Durability level) override;
   Status run_flusher(int64_t max_wait_ms) override;
+  void release_flusher() override;
   void set_listener(std::function<void()> listener) override { listener_ = std::move(listener); }
   Lsn last_lsn() const override { return last_lsn_.load(std::memory_order_acquire); }
   Lsn process_lsn() const override { return reached(Durability::process); }
@@ -99,6 +100,7 @@ class SegmentLogImpl final : public SegmentLog {
   bool undurable_ WQ_GUARDED_BY(mutex_) = false;  // some record waits for no barrier yet
   int64_t undurable_since_ns_ WQ_GUARDED_BY(mutex_) = 0;
   FlusherState flusher_ WQ_GUARDED_BY(mutex_) = FlusherState::awake;
+  bool flusher_released_ WQ_GUARDED_BY(mutex_) = false;
   bool closed_ WQ_GUARDED_BY(mutex_) = false;
   Status failure_ WQ_GUARDED_BY(mutex_);
   std::vector<LiveSegment> live_ WQ_GUARDED_BY(mutex_);  // oldest first

@@ -46,6 +46,8 @@ Environment EngineHarness::environment() {
   Environment environment;
   environment.io = io_.get();
   environment.clock = &clock_;
+  environment.between_steps = options_.between_steps;
+  environment.page_was_read = options_.page_was_read;
   if (options_.store == StoreKind::memory) {
     environment.open_store = [content = content_, wrap = options_.wrap_store](
                                  const StoreOptions&) -> Result<std::unique_ptr<Store>> {

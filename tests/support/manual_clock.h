@@ -22,6 +22,9 @@ class ManualClock final : public Clock {
   }
   // Somebody sets the wall clock: the monotonic one does not notice.
   void step_wall(int64_t ms) { wall_ms_ += ms; }
+  // The other one. Who reads both clocks while advance() runs may see one of them moved; a test
+  // that must know what a thread saw moves them one after the other.
+  void advance_mono(int64_t ms) { mono_ms_ += ms; }
 
  private:
   std::atomic<int64_t> wall_ms_;

@@ -174,6 +174,21 @@ TEST(GroupCommit, BackgroundFlusherServesRequestsWithoutWaiters) {
   flusher.join();
 }
 
+// Else each close of a store would wait for the flusher's sleep to end.
+TEST(GroupCommit, ReleasedFlusherNeitherSleepsOnNorFallsAsleepAgain) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  constexpr int64_t very_long_ms = 3'600'000;
+  std::thread flusher([&] { EXPECT_TRUE(log->run_flusher(very_long_ms).ok()); });
+  for (int i = 0; i < 40; ++i) std::this_thread::yield();  // lets it fall asleep, mostly
+  log->release_flusher();
+  flusher.join();
+  EXPECT_TRUE(log->run_flusher(very_long_ms).ok());
+  log->request(append_record(*log.log), Durability::power);
+  EXPECT_TRUE(log->run_flusher(very_long_ms).ok());
+  EXPECT_EQ(log->durable_lsn(), 1u) << "what is wanted is still flushed";
+}
+
 TEST(GroupCommit, FlusherThatWaitsForTheDeviceIsWokenForRequests) {
   SimDisk disk = make_store_disk();
   OpenLog log = open_log(disk, large_options());

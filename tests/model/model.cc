@@ -1,0 +1,337 @@
+#include "model/model.h"
+
+#include <algorithm>
+
+namespace wq::model {
+namespace {
+
+void take_out(std::vector<JobId>& ids, JobId id) {
+  std::erase(ids, id);
+}
+
+bool is_held(const Job& job) {
+  return job.state == JobState::leased || job.state == JobState::running;
+}
+
+void set_deadline(Job& job, int64_t length_ms, Now now) {
+  job.deadline_ms = now.wall_ms + length_ms;
+  job.expires_ms = now.run_ms + length_ms;
+}
+
+struct Timed {
+  int64_t time_ms;
+  Pick pick;
+};
+
+std::vector<Pick> in_time_order(std::vector<Timed> timed) {
+  std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) {
+    return a.time_ms != b.time_ms ? a.time_ms < b.time_ms : a.pick.id < b.pick.id;
+  });
+  std::vector<Pick> picks;
+  for (const Timed& each : timed) picks.push_back(each.pick);
+  return picks;
+}
+
+}  // namespace
+
+int64_t backoff_ms(const Backoff& policy, uint32_t n) {
+  switch (policy.kind) {
+    case BackoffKind::none:
+      return 0;
+    case BackoffKind::fixed:
+      return policy.base_ms;
+    case BackoffKind::list:
+      return policy.list_ms[std::min<size_t>(n, policy.list_ms.size()) - 1];
+    case BackoffKind::exponential: {
+      int64_t delay_ms = policy.base_ms;
+      for (uint32_t i = 1; i < n && delay_ms < policy.max_ms; ++i) {
+        if (delay_ms == 0) break;
+        delay_ms *= 2;
+      }
+      return std::min(delay_ms, policy.max_ms);
+    }
+  }
+  return 0;
+}
+
+uint32_t attempts_allowed(const Queue& queue, const Job& job) {
+  return job.spec.max_attempts != 0 ? job.spec.max_attempts : queue.config.max_retries + 1;
+}
+
+uint64_t Queue::count(JobState state) const {
+  return static_cast<uint64_t>(std::count_if(
+      jobs.begin(), jobs.end(), [&](const auto& entry) { return entry.second.state == state; }));
+}
+
+uint64_t Model::count(JobState state) const {
+  uint64_t sum = 0;
+  for (const auto& [id, queue] : queues) sum += queue.count(state);
+  return sum;
+}
+
+Queue* Model::find(QueueId queue) {
+  const auto found = queues.find(queue);
+  return found == queues.end() ? nullptr : &found->second;
+}
+
+const Queue* Model::find_name(const std::string& name, QueueId* id) const {
+  for (const auto& [queue_id, queue] : queues) {
+    if (queue.name != name) continue;
+    *id = queue_id;
+    return &queue;
+  }
+  return nullptr;
+}
+
+Job* Model::find(QueueId queue, JobId id) {
+  Queue* in = find(queue);
+  if (!in) return nullptr;
+  const auto found = in->jobs.find(id);
+  return found == in->jobs.end() ? nullptr : &found->second;
+}
+
+// ---- queues
+
+void Model::declare(QueueId queue, const std::string& name, const QueueConfig& config) {
+  queues[queue].name = name;
+  queues[queue].config = config;
+}
+
+void Model::configure(QueueId queue, const QueueConfig& config) {
+  const uint64_t version = queues.at(queue).config.version;
+  queues.at(queue).config = config;
+  queues.at(queue).config.version = version + 1;
+}
+
+uint64_t Model::clear(QueueId queue_id, uint32_t states) {
+  Queue& queue = queues.at(queue_id);
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : queue.jobs) {
+    if (states & state_bit(job.state)) ids.push_back(id);
+  }
+  for (const JobId id : ids) end(queue, queue.jobs.at(id));
+  queue.totals.cleared += ids.size();
+  return ids.size();
+}
+
+// ---- between the states
+
+void Model::leave(Queue& queue, Job& job) {
+  if (job.state == JobState::ready) take_out(queue.ready[job.spec.priority], job.id);
+  if (job.state == JobState::dead) take_out(queue.dead, job.id);
+  job.state = JobState::gone;
+  job.due_ms = job.deadline_ms = job.expires_ms = 0;
+}
+
+void Model::end(Queue& queue, Job& job) {
+  leave(queue, job);
+  queue.jobs.erase(job.id);
+}
+
+void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
+  std::vector<JobId>& line = queue.ready[job.spec.priority];
+  line.insert(front ? line.begin() : line.end(), job.id);
+  job.state = JobState::ready;
+  job.since_ms = now_ms;
+}
+
+void Model::make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front) {
+  if (delay_ms == 0) {
+    make_ready(queue, job, now.wall_ms, front);
+    return;
+  }
+  job.state = JobState::delayed;
+  job.since_ms = now.wall_ms;
+  job.due_ms = now.wall_ms + delay_ms;
+}
+
+void Model::bury(Queue& queue, Job& job, int64_t now_ms, DeadReason reason) {
+  queue.dead.push_back(job.id);
+  job.state = JobState::dead;
+  job.since_ms = now_ms;
+  job.reason = reason;
+  ++queue.totals.dead;
+}
+
+void Model::lose_attempt(Queue& queue, Job& job, Now now, DeadReason reason, int64_t delay_ms,
+                         bool front) {
+  leave(queue, job);
+  if (job.attempts >= attempts_allowed(queue, job)) {
+    bury(queue, job, now.wall_ms, reason);
+    return;
+  }
+  ++job.failures;
+  const bool own = job.spec.backoff.kind != BackoffKind::none;
+  if (delay_ms < 0) {
+    delay_ms = backoff_ms(own ? job.spec.backoff : queue.config.backoff, job.failures);
+  }
+  make_ready_after(queue, job, now, delay_ms, front);
+}
+
+// ---- jobs
+
+void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
+  Queue& queue = queues.at(queue_id);
+  Job& job = queue.jobs[id];
+  job.id = id;
+  job.spec = spec;
+  job.enqueued_ms = now.wall_ms;
+  const int64_t delay_ms = spec.run_at_ms != 0 ? spec.run_at_ms - now.wall_ms : spec.delay_ms;
+  make_ready_after(queue, job, now, std::max<int64_t>(0, delay_ms), false);
+  ++queue.totals.enqueued;
+}
+
+std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs) {
+  std::vector<Pick> picks;
+  for (const QueueId id : from) {
+    const Queue& queue = queues.at(id);
+    if (queue.config.status != QueueStatus::active) continue;
+    size_t slots = max_jobs - picks.size();
+    if (queue.config.max_running != 0) {
+      const uint64_t running = queue.running();
+      const uint64_t limit = queue.config.max_running;
+      slots = std::min<size_t>(slots, running >= limit ? 0 : limit - running);
+    }
+    for (const auto& [priority, line] : queue.ready) {
+      for (const JobId job : line) {
+        if (slots == 0) break;
+        picks.push_back(Pick{id, job});
+        --slots;
+      }
+    }
+  }
+  return picks;
+}
+
+void Model::lease(QueueId queue_id, JobId id, Generation generation, int64_t lease_ms, Now now) {
+  Queue& queue = queues.at(queue_id);
+  Job& job = queue.jobs.at(id);
+  leave(queue, job);
+  job.state = JobState::leased;
+  ++job.attempts;
+  job.generation = generation;
+  job.leased_ms = now.wall_ms;
+  set_deadline(job, lease_ms, now);
+  ++queue.totals.leased;
+}
+
+bool Model::holds(QueueId queue, JobId id, Generation generation) {
+  const Job* job = find(queue, id);
+  return job && is_held(*job) && job->generation == generation;
+}
+
+void Model::confirm(QueueId queue, JobId id, int64_t run_ms, Now now) {
+  Job& job = *find(queue, id);
+  job.state = JobState::running;
+  job.deadline_ms = job.expires_ms = 0;
+  if (run_ms != 0) set_deadline(job, run_ms, now);
+}
+
+void Model::extend(QueueId queue, JobId id, int64_t lease_ms, Now now) {
+  Job& job = *find(queue, id);
+  if (job.deadline_ms != 0) set_deadline(job, lease_ms, now);
+}
+
+void Model::settle(QueueId queue_id, const Settlement& what, Now now) {
+  Queue& queue = queues.at(queue_id);
+  Job& job = queue.jobs.at(what.id);
+  if (!what.error.empty()) job.error = what.error;
+  switch (what.kind) {
+    case Settle::ack:
+      ++queue.totals.acked;
+      end(queue, job);
+      break;
+    case Settle::nack:
+      ++queue.totals.nacked;
+      if (!what.no_exception) ++job.exceptions;
+      if (what.priority >= 0) job.spec.priority = static_cast<uint8_t>(what.priority);
+      lose_attempt(queue, job, now, DeadReason::failed, what.delay_ms, what.front);
+      break;
+    case Settle::fail:
+      ++queue.totals.failed;
+      leave(queue, job);
+      bury(queue, job, now.wall_ms, DeadReason::failed);
+      break;
+    case Settle::release:
+      ++queue.totals.released;
+      --job.attempts;
+      leave(queue, job);
+      make_ready_after(queue, job, now, what.delay_ms, what.front);
+      break;
+  }
+}
+
+void Model::cancel(QueueId queue, JobId id) {
+  end(queues.at(queue), *find(queue, id));
+  ++queues.at(queue).totals.cancelled;
+}
+
+void Model::replay(QueueId queue, JobId id, Now now) {
+  Job& job = *find(queue, id);
+  leave(queues.at(queue), job);
+  job.attempts = job.exceptions = job.failures = 0;
+  job.reason = DeadReason::none;
+  ++job.replays;
+  ++queues.at(queue).totals.replayed;
+  make_ready(queues.at(queue), job, now.wall_ms, false);
+}
+
+void Model::remove_dead(QueueId queue, JobId id) {
+  end(queues.at(queue), *find(queue, id));
+  ++queues.at(queue).totals.cleared;
+}
+
+// ---- time
+
+std::vector<Pick> Model::expired(int64_t run_ms) {
+  std::vector<Timed> timed;
+  for (const auto& [queue_id, queue] : queues) {
+    for (const auto& [id, job] : queue.jobs) {
+      if (!is_held(job) || job.deadline_ms == 0 || job.expires_ms > run_ms) continue;
+      timed.push_back(Timed{job.expires_ms, Pick{queue_id, id}});
+    }
+  }
+  return in_time_order(std::move(timed));
+}
+
+std::vector<Pick> Model::due(int64_t wall_ms) {
+  std::vector<Timed> timed;
+  for (const auto& [queue_id, queue] : queues) {
+    for (const auto& [id, job] : queue.jobs) {
+      if (job.state != JobState::delayed || job.due_ms > wall_ms) continue;
+      timed.push_back(Timed{job.due_ms, Pick{queue_id, id}});
+    }
+  }
+  return in_time_order(std::move(timed));
+}
+
+void Model::expire(const std::vector<Pick>& leases, Now now) {
+  for (const Pick& lease : leases) {
+    Queue& queue = queues.at(lease.queue);
+    ++queue.totals.expired;
+    lose_attempt(queue, queue.jobs.at(lease.id), now, DeadReason::lease_expired, -1, false);
+  }
+}
+
+void Model::promote(size_t count, Now now) {
+  const std::vector<Pick> picks = due(now.wall_ms);
+  for (size_t i = 0; i < count && i < picks.size(); ++i) {
+    Queue& queue = queues.at(picks[i].queue);
+    Job& job = queue.jobs.at(picks[i].id);
+    leave(queue, job);
+    make_ready(queue, job, now.wall_ms, false);
+  }
+}
+
+// A wall clock that was set back in between never makes a lease longer than it was.
+void Model::reopen(Now now) {
+  for (auto& [queue_id, queue] : queues) {
+    for (auto& [id, job] : queue.jobs) {
+      if (job.deadline_ms == 0 || !is_held(job)) continue;
+      const bool set_back = now.wall_ms < job.leased_ms;
+      job.expires_ms = set_back ? now.run_ms + (job.deadline_ms - job.leased_ms) : job.deadline_ms;
+    }
+  }
+}
+
+}  // namespace wq::model

@@ -1,0 +1,133 @@
+// The reference model: what SPEC.md says about jobs and queues, in the most naive form there is.
+// Maps and vectors, no log, no store, no clock, no memory limit. It knows ids, generations and
+// times only from what it is told, so that it can follow the engine over any history, also through
+// a crash. It was written from SPEC.md and wq.h alone and shares no code with the engine beyond the
+// plain types that name things (engine/types.h). Thread model: plain data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/types.h"
+
+namespace wq::model {
+
+// Two clocks: dates are told by the wall clock, leases run on one that never steps.
+struct Now {
+  int64_t wall_ms = 0;
+  int64_t run_ms = 0;
+};
+
+struct Spec {
+  std::string payload;
+  std::vector<std::pair<std::string, std::string>> headers;
+  int64_t delay_ms = 0;
+  int64_t run_at_ms = 0;
+  uint8_t priority = default_priority;
+  uint32_t max_attempts = 0;  // 0 = the queue's
+  Backoff backoff;            // kind none = the queue's
+};
+
+struct Job {
+  JobId id = 0;
+  Spec spec;  // priority is the current one
+  JobState state = JobState::gone;
+  DeadReason reason = DeadReason::none;
+  uint32_t attempts = 0;
+  uint32_t exceptions = 0;
+  uint32_t failures = 0;  // lost attempts since the enqueue or replay: the step of the backoff
+  uint32_t replays = 0;
+  Generation generation = 0;
+  int64_t enqueued_ms = 0;
+  int64_t since_ms = 0;     // when it became ready, delayed or dead
+  int64_t due_ms = 0;       // delayed
+  int64_t leased_ms = 0;    // by the wall clock
+  int64_t deadline_ms = 0;  // leased, running: as a date; 0 = none
+  int64_t expires_ms = 0;   // the same on the clock of this run
+  std::string error;
+};
+
+struct Queue {
+  std::string name;
+  QueueConfig config;
+  QueueTotals totals;
+  std::map<JobId, Job> jobs;
+  std::map<uint8_t, std::vector<JobId>> ready;  // by priority; the next to be leased is first
+  std::vector<JobId> dead;                      // the first to have died is first
+
+  uint64_t count(JobState state) const;
+  uint64_t running() const { return count(JobState::leased) + count(JobState::running); }
+};
+
+struct Pick {
+  QueueId queue = 0;
+  JobId id = 0;
+};
+
+enum class Settle : uint8_t { ack, nack, fail, release };
+
+struct Settlement {
+  JobId id = 0;
+  Generation generation = 0;
+  Settle kind = Settle::ack;
+  bool front = false;
+  bool no_exception = false;
+  int priority = -1;      // nack: the new one; -1 = as it is
+  int64_t delay_ms = -1;  // -1 = by the backoff policy (nack only)
+  std::string error;
+};
+
+class Model {
+ public:
+  std::map<QueueId, Queue> queues;
+
+  Queue* find(QueueId queue);
+  const Queue* find_name(const std::string& name, QueueId* id) const;
+  Job* find(QueueId queue, JobId id);
+  uint64_t count(JobState state) const;
+
+  // ---- queues
+  void declare(QueueId queue, const std::string& name, const QueueConfig& config);
+  void configure(QueueId queue, const QueueConfig& config);
+  uint64_t clear(QueueId queue, uint32_t states);
+  void remove(QueueId queue) { queues.erase(queue); }
+
+  // ---- jobs
+  void enqueue(QueueId queue, JobId id, const Spec& spec, Now now);
+  // What a lease of up to `max_jobs` hands out at most, in order.
+  std::vector<Pick> pick(const std::vector<QueueId>& from, size_t max_jobs);
+  void lease(QueueId queue, JobId id, Generation generation, int64_t lease_ms, Now now);
+  bool holds(QueueId queue, JobId id, Generation generation);
+  void confirm(QueueId queue, JobId id, int64_t run_ms, Now now);
+  void extend(QueueId queue, JobId id, int64_t lease_ms, Now now);
+  void settle(QueueId queue, const Settlement& what, Now now);
+  void cancel(QueueId queue, JobId id);
+  void replay(QueueId queue, JobId id, Now now);
+  void remove_dead(QueueId queue, JobId id);
+
+  // ---- time
+  std::vector<Pick> expired(int64_t run_ms);  // leases past their deadline, earliest first
+  std::vector<Pick> due(int64_t wall_ms);     // delayed jobs whose time has come, likewise
+  void expire(const std::vector<Pick>& leases, Now now);
+  void promote(size_t count, Now now);  // the first `count` of those that are due
+  void reopen(Now now);                 // leases go on with their deadlines
+
+ private:
+  void leave(Queue& queue, Job& job);
+  void make_ready(Queue& queue, Job& job, int64_t now_ms, bool front);
+  void make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front);
+  void bury(Queue& queue, Job& job, int64_t now_ms, DeadReason reason);
+  void lose_attempt(Queue& queue, Job& job, Now now, DeadReason reason, int64_t delay_ms,
+                    bool front);
+  void end(Queue& queue, Job& job);
+};
+
+// The n-th delay (1, 2, ...) of a backoff policy.
+int64_t backoff_ms(const Backoff& policy, uint32_t n);
+uint32_t attempts_allowed(const Queue& queue, const Job& job);
+
+}  // namespace wq::model

@@ -1,0 +1,103 @@
+// Random operations on the engine and on the reference model side by side, over both stores, both
+// backends of the log and the simulated disk, with closes, kills and power cuts in between.
+//
+//   WQ_SEEDS=n             streams per test instead of the default
+//   WQ_LONG=1              fifty times the default
+//   WQ_MODEL_REPLAY=file   run the stream in the file, as a failure printed it, and trace it
+// A failure prints the seed of its stream first: --seed=<it> with WQ_SEEDS=1 repeats it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "model/isolate.h"
+#include "test_seed.h"
+
+namespace wq::model {
+namespace {
+
+constexpr unsigned stream_seconds_max = 60;
+constexpr unsigned shrink_seconds_max = 10;
+constexpr size_t shrink_runs_max = 2'000;
+
+size_t streams_to_run(size_t standard) {
+  if (const char* given = std::getenv("WQ_SEEDS")) return std::strtoull(given, nullptr, 0);
+  return std::getenv("WQ_LONG") != nullptr ? standard * 50 : standard;
+}
+
+using Rares = std::array<uint64_t, rare_count>;
+
+void report_failure(uint64_t seed, const Stream& stream, const Outcome& outcome) {
+  std::printf("failing seed: WQ_SEEDS=1 --seed=%llu\n  at operation %zu of %zu: %s\n",
+              static_cast<unsigned long long>(seed), outcome.op, stream.ops.size(),
+              outcome.message.c_str());
+  std::fflush(stdout);
+  const Stream small = shrink(stream, shrink_runs_max, shrink_seconds_max);
+  const Outcome again = run_isolated(small, shrink_seconds_max);
+  ADD_FAILURE() << "seed " << seed << ": " << outcome.message << "\nshrunk to " << small.ops.size()
+                << " operations: " << (again.ok ? "fails only at times" : again.message) << "\n"
+                << to_text(small);
+}
+
+// The first stream has the seed of the test, so that one stream can be repeated by it alone.
+Rares run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
+  const uint64_t first_seed = test_seed();
+  Prng seeds(first_seed);
+  Rares sum{};
+  for (size_t i = 0; i < streams && !testing::Test::HasFailure(); ++i) {
+    const uint64_t seed = i == 0 ? first_seed : seeds.next();
+    const Stream stream = make_stream(seed, store, ops);
+    const Outcome outcome = run_isolated(stream, stream_seconds_max);
+    for (size_t rare = 0; rare < rare_count; ++rare) sum[rare] += outcome.rare[rare];
+    if (!outcome.ok) report_failure(seed, stream, outcome);
+  }
+  std::printf("%zu streams of %zu operations:", streams, ops);
+  for (size_t rare = 0; rare < rare_count; ++rare) {
+    std::printf(" %s %llu", rare_name(rare), static_cast<unsigned long long>(sum[rare]));
+  }
+  std::printf("\n");
+  return sum;
+}
+
+TEST(Model, SimulatedDisk) {
+  constexpr size_t standard = 800;
+  const size_t streams = streams_to_run(standard);
+  const Rares sum = run_streams(on_memory, streams, 320);
+  if (streams < standard) return;  // too few to promise anything
+  for (size_t rare = 0; rare < rare_count; ++rare) {
+    EXPECT_GT(sum[rare], 0u) << "never reached: " << rare_name(rare);
+  }
+}
+
+TEST(Model, RocksOnUring) {
+  run_streams(on_rocks_uring, streams_to_run(12), 300);
+}
+
+TEST(Model, RocksOnThreads) {
+  run_streams(on_rocks_threads, streams_to_run(12), 300);
+}
+
+// The tests can only be trusted if a difference is found, and found small.
+TEST(Model, StreamsSurviveTheirTextForm) {
+  const Stream stream = make_stream(test_seed(), std::nullopt, 50);
+  const std::optional<Stream> parsed = parse_stream(to_text(stream));
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(to_text(*parsed), to_text(stream));
+}
+
+TEST(Model, Replay) {
+  const char* path = std::getenv("WQ_MODEL_REPLAY");
+  if (path == nullptr) GTEST_SKIP() << "WQ_MODEL_REPLAY names no file";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const std::optional<Stream> stream = parse_stream(text.str());
+  ASSERT_TRUE(stream.has_value());
+  const Outcome outcome = run_stream(*stream, /*trace=*/true);
+  EXPECT_TRUE(outcome.ok) << "operation " << outcome.op << ": " << outcome.message;
+}
+
+}  // namespace
+}  // namespace wq::model

@@ -1,0 +1,49 @@
+// Runs a stream on the engine and on the model side by side. After each operation the outcome is
+// compared, at intervals and at the end everything is; the store is closed, killed and cut off from
+// power in between. Thread model: one thread drives; the engine has threads of its own if the
+// stream says so.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "model/stream.h"
+
+namespace wq::model {
+
+// States that are hard to reach, counted: a test proves by them that it went there.
+#define WQ_MODEL_RARE(X)                                                                         \
+  X(evicted)                                                                                     \
+  X(cold_refill)                                                                                 \
+  X(cold_promotion)                                                                              \
+  X(cold_get)                                                                                    \
+  X(cold_cancel) X(cold_dead_replay) X(front_before_cold) X(copied_on_write) X(swept_trash)      \
+      X(cleared_cold) X(removed_cold_queue) X(expired) X(expired_after_reopen) X(died_by_expiry) \
+          X(died_by_nack) X(stale_settle) X(settled_past_deadline) X(retried_with_delay)         \
+              X(slots_full) X(partial_lease) X(wall_back) X(partial_promotion)                   \
+                  X(replayed_from_checkpoint) X(replayed_all) X(kill_lost_a_tail)                \
+                      X(cut_lost_a_tail) X(cut_kept_the_unpromised) X(torn_tail) X(log_recycled) \
+                          X(rebuilt) X(expired_at_open) X(completed_later) X(drained)
+
+enum class Rare : uint8_t {
+#define X(name) name,
+  WQ_MODEL_RARE(X)
+#undef X
+};
+constexpr size_t rare_count = 0
+#define X(name) +1
+    WQ_MODEL_RARE(X);
+#undef X
+const char* rare_name(size_t rare);
+
+struct Outcome {
+  bool ok = true;
+  size_t op = 0;  // the operation that failed; their number: the final checks
+  std::string message;
+  std::array<uint64_t, rare_count> rare{};
+};
+
+// `trace` prints each operation before it runs.
+Outcome run_stream(const Stream& stream, bool trace = false);
+
+}  // namespace wq::model

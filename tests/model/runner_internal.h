@@ -1,0 +1,182 @@
+// The runner behind run_stream(). An operation returns the first difference it meets, or nothing.
+//
+// Crashes. Each change is kept with the LSN of its record. A crash leaves a prefix of the log, and
+// recovery says where it ends; the model is then made anew from the changes up to there. What was
+// acknowledged at a level that survives the crash has to be among them, and so has all that the log
+// called durable. Thread model: one thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/compare.h"
+#include "model/model.h"
+#include "model/runner.h"
+#include "support/engine_harness.h"
+
+namespace wq::model {
+
+// With threads no more leases than the engine takes back in one step, between two of which it
+// promotes delayed jobs: in which order is not to be foretold.
+constexpr size_t due_leases_max = 900;
+
+class Runner {
+ public:
+  explicit Runner(const Stream& stream) : Runner(stream, harness_options(stream.setting)) {}
+  Runner(const Stream& stream, const HarnessOptions& options);
+  ~Runner();
+  static HarnessOptions harness_options(const Setting& setting);
+  Outcome run(bool trace);
+
+ protected:  // a test of crashes takes the pieces and runs them by itself
+  using Change = std::function<void(Model&)>;
+  struct Entry {
+    Lsn first = 0;
+    Lsn last = 0;
+    Change change;
+    bool promotes = false;  // several records, each of some jobs, in due order
+    Now now;
+  };
+  struct Known {
+    QueueId queue = 0;
+    JobId id = 0;
+    Generation generation = 0;
+  };
+  struct Awaited {
+    Lsn lsn = 0;
+    Durability level = Durability::power;
+  };
+
+  // ---- running (runner.cc)
+  std::string start();
+  std::string step(const Op& op);
+  std::string after_each(size_t done);
+  std::string finish();
+  void note_rare(Rare what, uint64_t times = 1) { rare_[static_cast<size_t>(what)] += times; }
+  void note_residency();
+  Engine& engine() { return harness_.engine(); }
+  Now now();
+  Lsn last_lsn() { return engine().stats().last_lsn; }
+
+  // ---- history (runner.cc)
+  void changed(Lsn lsn, Change change);  // one record
+  void changed(Entry entry);
+  void fold(Lsn durable);
+  std::string expect_written(Lsn before, uint64_t records);
+  CallOptions make_call(Prng& dice);
+  void acknowledged(const CallOptions& call, Durability standard);
+  void acknowledged(Lsn lsn, Durability level);
+
+  // ---- time (runner_time.cc)
+  std::string advance(Prng& dice);
+  std::string step_wall(Prng& dice);
+  std::string tick_once(int64_t* wait_ms);
+  std::string settle_time();
+  std::string pass_time(int64_t ms);
+  std::string await_due(Lsn before);
+  std::string account_due(Lsn before, uint64_t other_records);
+
+  // ---- stopping (runner_crash.cc)
+  std::string close_and_open();
+  std::string kill_and_open();
+  std::string cut_and_open(Prng& dice);
+  std::string recovered(Lsn least, Lsn most, bool clean);
+  std::string expire_at_open();
+  std::string rebuild();
+  std::string settle_copy(Engine& copy, Model& model, Now at);
+  std::string open_all(Engine& of, Model& model);
+  std::string drain();
+  void forget_completions();
+
+  // ---- queues and the store (runner_queues.cc)
+  std::string step_queue(const Op& op, Prng& dice);
+  std::string declare(Prng& dice);
+  std::string remove_queue(Prng& dice);
+  std::string configure(Prng& dice);
+  std::string change_status(Prng& dice);
+  std::string clear(Prng& dice);
+  std::string wait_durable(Prng& dice);
+  std::string checkpoint(Prng& dice);
+  void change_between_steps();
+  void outdate_page();
+  std::string poll(Prng& dice);
+  std::string poll_all();
+  std::string take_completions(std::span<const Completion> completions);
+  std::string shutdown();
+  std::string check(bool verify);
+  std::string bad_input(Prng& dice);
+  QueueConfig random_config(Prng& dice);
+
+  // ---- jobs (runner_jobs.cc, runner_leases.cc)
+  std::string step_job(const Op& op, Prng& dice);
+  std::string enqueue(Prng& dice);
+  std::string enqueue_many(Prng& dice);
+  std::string cancel(Prng& dice);
+  std::string get(Prng& dice);
+  std::string dead_list(Prng& dice);
+  std::string change_dead(Prng& dice, bool replay);
+  std::string lease(Prng& dice);
+  std::string take_leased(std::span<const QueueId> from, const LeaseRequest& request,
+                          const CallOptions& call, const std::vector<JobView>& jobs);
+  std::string confirm(Prng& dice);
+  std::string extend(Prng& dice);
+  std::string settle(Prng& dice);
+  Settlement random_settlement(Prng& dice, const Known& token);
+  Code expected_code(QueueId queue, const Known& token);
+  bool same_code(QueueId queue, const Known& token, Code got, Code expected);
+  Spec random_spec(Prng& dice);
+  std::string new_job(QueueId queue, JobId id, const Spec& spec);
+
+  // ---- choices
+  QueueId any_queue(Prng& dice);             // mostly one that is there; else one that was
+  Known any_job(QueueId queue, Prng& dice);  // mostly a live one of the queue
+  Known any_token(QueueId queue, Prng& dice);
+  uint8_t any_priority(Prng& dice);
+  int64_t any_ms(Prng& dice);
+
+  const Stream& stream_;
+  const Setting& setting_;
+  EngineHarness harness_;
+  Model live_;
+  Model base_;  // as of the last change that is known to be durable
+  std::deque<Entry> entries_;
+  std::vector<Entry>* history_ = nullptr;  // gets every change
+  Lsn acked_process_ = 0;
+  Lsn acked_power_ = 0;
+  int64_t opened_wall_ms_ = 0;
+  int64_t opened_mono_ms_ = 0;
+  bool wall_was_set_back_ = false;
+  uint32_t draining_for_ = 0;  // operations since shutdown; 0 = not shut down
+  bool opened_before_ = false;
+
+  std::unique_ptr<CompletionQueue> completions_;
+  std::map<uint64_t, Awaited> awaited_;
+  std::optional<Prng> between_steps_;  // what happens between the steps of the running checkpoint
+  std::string between_failure_;
+  bool in_checkpoint_ = false;
+  uint64_t pages_read_ = 0;
+  uint64_t next_user_data_ = 1;
+
+  std::vector<QueueId> all_queues_;  // also deleted ones
+  std::vector<Known> all_jobs_;      // also ended ones; the generation is that of the latest lease
+  std::vector<Known> all_tokens_;
+  JobId max_id_ = 0;
+  Generation max_generation_ = 0;
+  QueueId max_queue_ = 0;
+  QueueId probe_ = 0;  // with threads: an empty queue, to lease from when time has passed
+  uint64_t made_ = 0;
+  ResidencyStats residency_;
+  std::array<uint64_t, rare_count> rare_{};
+};
+
+// A refusal that should have happened.
+inline std::string wrong_code(const std::string& what, Code got, Code expected) {
+  return what + ": " + code_name(got) + ", expected " + code_name(expected);
+}
+
+}  // namespace wq::model

@@ -1,0 +1,248 @@
+// The runner's operations on jobs that nobody holds: enqueue, cancel, get, dead letters.
+#include <algorithm>
+
+#include "model/runner_internal.h"
+
+namespace wq::model {
+namespace {
+
+// What a spec points to while a call is made.
+struct EngineSpec {
+  explicit EngineSpec(const Spec& from) {
+    for (const auto& [name, value] : from.headers) {
+      headers.push_back(Header{as_bytes(name), as_bytes(value)});
+    }
+    spec.payload = as_bytes(from.payload);
+    spec.headers = headers;
+    spec.delay_ms = from.delay_ms;
+    spec.run_at_ms = from.run_at_ms;
+    spec.priority = from.priority;
+    spec.max_attempts = from.max_attempts;
+    spec.backoff = from.backoff;
+  }
+  EngineSpec(const EngineSpec&) = delete;
+  EngineSpec& operator=(const EngineSpec&) = delete;
+
+  std::vector<Header> headers;
+  JobSpec spec;
+};
+
+constexpr size_t delayed_jobs_max = 700;  // below the engine's bound of one step
+constexpr size_t known_max = 4'000;
+
+}  // namespace
+
+std::string Runner::step_job(const Op& op, Prng& dice) {
+  switch (op.kind) {
+    case OpKind::enqueue:
+      return enqueue(dice);
+    case OpKind::enqueue_many:
+      return enqueue_many(dice);
+    case OpKind::cancel:
+      return cancel(dice);
+    case OpKind::get:
+      return get(dice);
+    case OpKind::dead_list:
+      return dead_list(dice);
+    case OpKind::dead_replay:
+      return change_dead(dice, true);
+    case OpKind::dead_remove:
+      return change_dead(dice, false);
+    case OpKind::lease:
+      return lease(dice);
+    case OpKind::confirm:
+      return confirm(dice);
+    case OpKind::extend:
+      return extend(dice);
+    default:
+      return settle(dice);
+  }
+}
+
+Spec Runner::random_spec(Prng& dice) {
+  Spec spec;
+  spec.payload = "job " + std::to_string(++made_);
+  const size_t size = dice.below(uint64_t{setting_.payload_max} + 1);
+  while (spec.payload.size() < size) spec.payload += static_cast<char>(made_ + spec.payload.size());
+  if (dice.below(12) == 0) spec.payload.clear();
+  if (dice.below(6) == 0) {
+    for (size_t i = 0; i <= dice.below(3); ++i) {
+      spec.headers.emplace_back("h" + std::to_string(i), std::string(dice.below(9), '\0'));
+    }
+  }
+  const bool may_wait = live_.count(JobState::delayed) < delayed_jobs_max;
+  const uint64_t when = dice.below(8);
+  if (may_wait && when < 2) spec.delay_ms = any_ms(dice);
+  if (may_wait && when == 2) spec.run_at_ms = harness_.clock().wall_ms() + any_ms(dice);
+  if (when == 3) spec.run_at_ms = std::max<int64_t>(1, harness_.clock().wall_ms() - any_ms(dice));
+  spec.priority = any_priority(dice);
+  spec.max_attempts = static_cast<uint32_t>(dice.below(5) < 3 ? 0 : 1 + dice.below(3));
+  if (dice.below(5) == 0) spec.backoff = random_config(dice).backoff;
+  return spec;
+}
+
+// An id that was never seen before, as the engine gave it.
+std::string Runner::new_job(QueueId queue, JobId id, const Spec& /*spec*/) {
+  if (id <= max_id_) return "job id " + std::to_string(id) + " was used before";
+  max_id_ = id;
+  if (all_jobs_.size() == known_max) all_jobs_.erase(all_jobs_.begin());
+  all_jobs_.push_back(Known{queue, id, 0});
+  return {};
+}
+
+std::string Runner::enqueue(Prng& dice) {
+  const QueueId id = any_queue(dice);
+  const Spec spec = random_spec(dice);
+  const EngineSpec given(spec);
+  CallOptions call = make_call(dice);
+  const Lsn before = last_lsn();
+  Queue* queue = live_.find(id);
+  JobId job = 0;
+  const Status status = engine().enqueue(id, given.spec, call, job);
+  Code expected = Code::ok;
+  if (!queue) expected = Code::not_found;
+  if (queue && queue->config.status == QueueStatus::disabled) expected = Code::disabled;
+  if (status.code() != expected) return wrong_code("enqueue", status.code(), expected);
+  if (expected != Code::ok) return expect_written(before, 0);
+  WQ_SAME_OR_SAY(new_job(id, job, spec));
+  acknowledged(call, queue->config.durability);
+  changed(call.lsn, [=, at = now()](Model& model) { model.enqueue(id, job, spec, at); });
+  return expect_written(before, 1);
+}
+
+std::string Runner::enqueue_many(Prng& dice) {
+  const QueueId id = any_queue(dice);
+  const size_t count = 1 + dice.below(setting_.many_max);
+  const bool partial = dice.below(3) == 0;
+  // One of them may be refused.
+  const size_t bad = dice.below(4) == 0 ? dice.below(count) : count;
+  std::vector<Spec> specs;
+  specs.reserve(count);  // what is given points into it
+  std::deque<EngineSpec> given;
+  std::vector<JobSpec> passed;
+  for (size_t i = 0; i < count; ++i) {
+    specs.push_back(random_spec(dice));
+    given.emplace_back(specs.back());
+    passed.push_back(given.back().spec);
+  }
+  if (bad < count) passed[bad].delay_ms = -7;
+  std::vector<EnqueueOutcome> outcomes(count);
+  CallOptions call = make_call(dice);
+  const Lsn before = last_lsn();
+  Queue* queue = live_.find(id);
+  const Result<size_t> accepted = engine().enqueue_many(id, passed, partial, call, outcomes);
+  Code expected = Code::ok;
+  if (bad < count && (!partial || bad == 0)) {
+    expected = Code::invalid;
+  } else if (!queue) {
+    expected = Code::not_found;
+  } else if (queue->config.status == QueueStatus::disabled) {
+    expected = Code::disabled;
+  }
+  const Code got = accepted.ok() ? Code::ok : accepted.status().code();
+  if (got != expected) return wrong_code("enqueue_many", got, expected);
+  if (expected != Code::ok) return expect_written(before, 0);
+  WQ_SAME("jobs accepted", accepted.value(), std::min(bad, count));
+  std::vector<JobId> ids;
+  for (size_t i = 0; i < count; ++i) {
+    const Code each = i < bad ? Code::ok : Code::invalid;
+    if (outcomes[i].code != each) return wrong_code("one of many", outcomes[i].code, each);
+    if (each != Code::ok) continue;
+    ids.push_back(outcomes[i].id);
+    WQ_SAME_OR_SAY(new_job(id, ids.back(), specs[i]));
+  }
+  acknowledged(call, queue->config.durability);
+  changed(call.lsn, [=, at = now()](Model& model) {
+    for (size_t i = 0; i < ids.size(); ++i) model.enqueue(id, ids[i], specs[i], at);
+  });
+  return expect_written(before, 1);
+}
+
+std::string Runner::cancel(Prng& dice) {
+  const QueueId queue = any_queue(dice);
+  const Known known = any_job(queue, dice);
+  const Job* job = live_.find(queue, known.id);
+  const Code expected = !job                           ? Code::not_found
+                        : job->state == JobState::dead ? Code::conflict
+                                                       : Code::ok;
+  CallOptions call = make_call(dice);
+  const EngineStats before = engine().stats();
+  const Status status = engine().cancel(queue, known.id, call);
+  if (status.code() != expected) return wrong_code("cancel", status.code(), expected);
+  if (expected != Code::ok) return expect_written(before.last_lsn, 0);
+  if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_cancel);
+  acknowledged(call, Durability::power);
+  changed(call.lsn, [queue, id = known.id](Model& model) { model.cancel(queue, id); });
+  return expect_written(before.last_lsn, 1);
+}
+
+std::string Runner::get(Prng& dice) {
+  const QueueId id = any_queue(dice);
+  const Known known = any_job(id, dice);
+  Queue* queue = live_.find(id);
+  const Job* job = live_.find(id, known.id);
+  uint64_t in_memory_at_most = 0;
+  for (const auto& [queue_id, each] : live_.queues) in_memory_at_most += each.jobs.size();
+  if (job && engine().stats().resident_jobs * 2 < in_memory_at_most) note_rare(Rare::cold_get);
+  const Result<JobView> view = engine().get(id, known.id);
+  if (!job) {
+    const Code got = view.status().code();
+    return got == Code::not_found ? std::string() : wrong_code("get", got, Code::not_found);
+  }
+  if (!view.ok()) return view.status().message();
+  WQ_SAME_OR_SAY(compare_view(view.value(), *queue, *job, now()));
+  const Token entry{known.id, dice.below(3) == 0 ? job->generation + 1 : job->generation};
+  const bool is_entry = job->state == JobState::dead && entry.generation == job->generation;
+  const Code expected = is_entry ? Code::ok : Code::stale;
+  const Code got = engine().dead_get(id, entry).status().code();
+  return got == expected ? std::string() : wrong_code("dead_get", got, expected);
+}
+
+std::string Runner::dead_list(Prng& dice) {
+  const QueueId id = any_queue(dice);
+  DeadQuery query;
+  query.limit = static_cast<uint32_t>(1 + dice.below(12));
+  query.oldest_first = dice.below(2) == 0;
+  if (dice.below(2) == 0) query.reason = static_cast<DeadReason>(dice.below(3));
+  if (dice.below(3) == 0) query.from_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
+  if (dice.below(3) == 0) query.until_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
+  if (live_.find(id)) return compare_dead(engine(), id, live_, now(), query);
+  const Code got = engine().dead_list(id, query).status().code();
+  return got == Code::not_found ? std::string() : wrong_code("gone", got, Code::not_found);
+}
+
+std::string Runner::change_dead(Prng& dice, bool replay) {
+  const QueueId id = any_queue(dice);
+  Known known = any_job(id, dice);
+  if (Queue* queue = live_.find(id); queue && !queue->dead.empty() && dice.below(4) != 0) {
+    known.id = queue->dead[dice.below(queue->dead.size())];
+    known.generation = queue->jobs.at(known.id).generation;
+  }
+  if (dice.below(8) == 0) known.generation += dice.below(3) - 1;
+  const Job* job = live_.find(id, known.id);
+  Code expected = Code::ok;
+  if (!job) {
+    expected = Code::not_found;
+  } else if (job->state != JobState::dead || job->generation != known.generation) {
+    expected = Code::stale;
+  }
+  CallOptions call = make_call(dice);
+  const EngineStats before = engine().stats();
+  const Token entry{known.id, known.generation};
+  const Status status =
+      replay ? engine().dead_replay(id, entry, call) : engine().dead_remove(id, entry, call);
+  if (status.code() != expected) return wrong_code("dead letter", status.code(), expected);
+  if (expected != Code::ok) return expect_written(before.last_lsn, 0);
+  if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_dead_replay);
+  acknowledged(call, Durability::power);
+  changed(call.lsn, [=, job_id = known.id, at = now()](Model& model) {
+    if (replay) {
+      model.replay(id, job_id, at);
+    } else {
+      model.remove_dead(id, job_id);
+    }
+  });
+  return expect_written(before.last_lsn, 1);
+}
+
+}  // namespace wq::model

@@ -1,0 +1,171 @@
+#include "model/stream.h"
+
+#include <sstream>
+
+namespace wq::model {
+namespace {
+
+constexpr const char* op_names[] = {
+#define X(name) #name,
+    WQ_MODEL_OPS(X)
+#undef X
+};
+
+// How often a kind comes when it is on, before the swarm's own weight.
+uint32_t base_weight(OpKind kind) {
+  switch (kind) {
+    case OpKind::enqueue:
+    case OpKind::lease:
+      return 12;
+    case OpKind::settle:
+      return 16;
+    case OpKind::enqueue_many:
+    case OpKind::confirm:
+    case OpKind::extend:
+    case OpKind::advance:
+    case OpKind::tick:
+      return 5;
+    case OpKind::get:
+    case OpKind::cancel:
+    case OpKind::dead_replay:
+    case OpKind::checkpoint:
+    case OpKind::configure:
+      return 3;
+    case OpKind::dead_remove:
+    case OpKind::dead_list:
+    case OpKind::status:
+    case OpKind::sync:
+    case OpKind::poll:
+    case OpKind::wait_durable:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+bool always_on(OpKind kind) {
+  return kind == OpKind::enqueue || kind == OpKind::lease || kind == OpKind::declare;
+}
+
+bool possible(OpKind kind, const Setting& setting) {
+  switch (kind) {
+    case OpKind::cut:
+      return setting.store == on_memory && !setting.threads;
+    case OpKind::tick:
+      return !setting.threads;
+    case OpKind::poll:
+      return setting.completions != 0;
+    case OpKind::rebuild:
+      return setting.store == on_memory;
+    default:
+      return true;
+  }
+}
+
+uint32_t pick_one(Prng& prng, std::initializer_list<uint32_t> of) {
+  return *(of.begin() + static_cast<ptrdiff_t>(prng.below(of.size())));
+}
+
+Setting make_setting(Prng& prng, std::optional<uint32_t> store) {
+  Setting out;
+  if (store) out.store = *store;
+  const bool small = prng.below(4) != 0;  // jobs go cold
+  out.budget_kib = small ? pick_one(prng, {16, 16, 24, 32, 64}) : pick_one(prng, {1024, 65536});
+  out.lane_window = small ? pick_one(prng, {4, 4, 6, 8, 16}) : 4096;
+  out.threads = prng.below(6) == 0;
+  if (prng.below(5) == 0) out.checkpoints = checkpoint_each_op;
+  out.dirty_jobs_max = pick_one(prng, {10, 60, 400, 100000});
+  out.segment_kib = pick_one(prng, {16, 16, 64, 1024});
+  out.spare_segments = pick_one(prng, {0, 1, 2});
+  out.queues = pick_one(prng, {1, 1, 2, 3, 5});
+  out.priorities = pick_one(prng, {1, 1, 2, 4});
+  out.payload_max = pick_one(prng, {0, 16, 16, 200, 3000});
+  out.time_scale_ms = pick_one(prng, {10, 1000, 60'000, 600'000});
+  out.many_max = small ? pick_one(prng, {8, 40, 120}) : pick_one(prng, {4, 20, 300});
+  out.completions = prng.below(4) == 0;
+  out.weak_levels = prng.below(2) == 0;
+  out.expire_at_open = prng.below(6) == 0;
+  return out;
+}
+
+}  // namespace
+
+const char* op_name(OpKind kind) {
+  return op_names[static_cast<size_t>(kind)];
+}
+
+Stream make_stream(uint64_t seed, std::optional<uint32_t> store, size_t ops) {
+  Prng prng(seed);
+  Stream stream;
+  stream.setting = make_setting(prng, store);
+  std::array<uint32_t, op_kind_count> weights{};
+  uint32_t sum = 0;
+  for (size_t i = 0; i < op_kind_count; ++i) {
+    const auto kind = static_cast<OpKind>(i);
+    const bool on = always_on(kind) || prng.below(10) < 7;
+    const auto own = static_cast<uint32_t>(1 + prng.below(4));
+    if (on && possible(kind, stream.setting)) weights[i] = base_weight(kind) * own;
+    sum += weights[i];
+  }
+  for (size_t i = 0; i < ops; ++i) {
+    uint64_t at = prng.below(sum);
+    size_t kind = 0;
+    while (at >= weights[kind]) at -= weights[kind++];
+    Op op;
+    op.kind = static_cast<OpKind>(kind);
+    for (uint32_t& arg : op.arg) arg = static_cast<uint32_t>(prng.below(1u << 20));
+    stream.ops.push_back(op);
+  }
+  return stream;
+}
+
+std::string to_text(const Op& op) {
+  std::ostringstream out;
+  out << op_name(op.kind);
+  for (const uint32_t arg : op.arg) out << ' ' << arg;
+  return out.str();
+}
+
+std::string to_text(const Stream& stream) {
+  std::ostringstream out;
+  out << "setting";
+#define X(name, standard) out << ' ' << stream.setting.name;
+  WQ_MODEL_SETTING(X)
+#undef X
+  out << "  #";
+#define X(name, standard) out << " " #name "=" << stream.setting.name;
+  WQ_MODEL_SETTING(X)
+#undef X
+  out << '\n';
+  for (const Op& op : stream.ops) out << to_text(op) << '\n';
+  return out.str();
+}
+
+std::optional<Stream> parse_stream(const std::string& text) {
+  Stream stream;
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word[0] == '#') continue;
+    if (word == "setting") {
+#define X(name, standard) words >> stream.setting.name;
+      WQ_MODEL_SETTING(X)
+#undef X
+      if (!words) return std::nullopt;
+      continue;
+    }
+    Op op;
+    size_t kind = 0;
+    while (kind < op_kind_count && word != op_names[kind]) ++kind;
+    if (kind == op_kind_count) return std::nullopt;
+    op.kind = static_cast<OpKind>(kind);
+    for (uint32_t& arg : op.arg) words >> arg;
+    if (!words) return std::nullopt;
+    stream.ops.push_back(op);
+  }
+  return stream;
+}
+
+}  // namespace wq::model
