@@ -118,7 +118,7 @@ def judge(results, options):
         rate_verdict("pipelined_power_life_rate", results.batch100["wq pipelined"], 400_000),
         rate_verdict("memory_level_batch1_life", results.memory_level["wq"], 500_000),
         Verdict("device_bytes_per_job_batch100", results.device["device_bytes_per_job"], 700,
-                False, "B", f"write_bytes of the process over {results.device['jobs']:,} jobs"),
+                False, "B", f"sectors written to the block device over {results.device['jobs']:,} jobs"),
         Verdict("wake_up_p50", statistics.median(wakes), 50, False, "us",
                 f"rounds {spread(wakes)}; p99 of the last {results.wake[-1]['wake_p99_us']:.0f}"),
         *head_verdicts(f"head_lease_after_{millions}_million", results.head),

@@ -150,15 +150,14 @@ LifeFigures run_lives(QueueUnderTest& queue, const LifeSettings& settings) {
     worker.ack_times.clear();
   }
   const uint64_t cpu_start = cpu_ns();
-  const ProcessFigures before = process_figures();
+  const uint64_t device_start = device_write_bytes(settings.directory);
   const Phase phase = run_phase(workers, settings.seconds);
-  const ProcessFigures after = process_figures();
 
   LifeFigures figures;
   figures.jobs = phase.jobs;
   figures.seconds = phase.seconds;
   figures.cpu_seconds = static_cast<double>(cpu_ns() - cpu_start) / ns_per_second;
-  figures.device_write_bytes = after.device_write_bytes - before.device_write_bytes;
+  figures.device_write_bytes = device_write_bytes(settings.directory) - device_start;
   for (const Worker& worker : workers) {
     figures.enqueue.merge(worker.enqueue_times);
     figures.lease.merge(worker.lease_times);

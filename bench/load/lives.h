@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "payload.h"
 #include "queue_under_test.h"
@@ -13,6 +14,7 @@
 namespace wq::bench {
 
 struct LifeSettings {
+  std::string directory;  // of the queue, for what goes to its device
   size_t batch = 1;
   size_t callers = 1;
   double seconds = 2;

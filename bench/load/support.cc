@@ -1,6 +1,8 @@
 #include "support.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <chrono>
@@ -69,9 +71,21 @@ ProcessFigures process_figures() {
   ProcessFigures figures;
   figures.resident_bytes = proc_number("/proc/self/status", "VmRSS:", 1024);
   figures.resident_peak_bytes = proc_number("/proc/self/status", "VmHWM:", 1024);
-  figures.device_write_bytes = proc_number("/proc/self/io", "write_bytes:", 1);
   figures.syscall_write_bytes = proc_number("/proc/self/io", "wchar:", 1);
   return figures;
+}
+
+uint64_t device_write_bytes(const std::string& directory) {
+  constexpr uint64_t sector_bytes = 512;
+  constexpr int fields_before = 6;  // reads, merges, sectors, ms, writes, merges
+  struct stat status {};
+  if (stat(directory.c_str(), &status) != 0) fail("can not stat " + directory);
+  std::ifstream counters("/sys/dev/block/" + std::to_string(major(status.st_dev)) + ":" +
+                         std::to_string(minor(status.st_dev)) + "/stat");
+  uint64_t field = 0;
+  for (int i = 0; i < fields_before; ++i) counters >> field;
+  if (counters >> field) return field * sector_bytes;
+  return proc_number("/proc/self/io", "write_bytes:", 1);
 }
 
 double mebibytes(uint64_t bytes) {

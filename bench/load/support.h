@@ -39,10 +39,15 @@ class LatencySampler {
 struct ProcessFigures {
   uint64_t resident_bytes = 0;       // VmRSS
   uint64_t resident_peak_bytes = 0;  // VmHWM
-  uint64_t device_write_bytes = 0;  // write_bytes of /proc/self/io: caused to be sent to the device
   uint64_t syscall_write_bytes = 0;  // wchar: handed to write calls
 };
 ProcessFigures process_figures();
+
+// Bytes written so far to the device under `directory`, by whomever: the counter of the block
+// device, so nothing else may write meanwhile. write_bytes of /proc/self/io is no help: it counts
+// whole folios of the page cache, a megabyte for a write of four kilobytes on newer kernels. Only
+// where no block device stands behind the directory that one is told.
+uint64_t device_write_bytes(const std::string& directory);
 
 double mebibytes(uint64_t bytes);
 

@@ -83,12 +83,12 @@ void report_pipelined(const PipelineSettings& settings) {
   Pipeline pipeline(store, settings.durability, settings.batch, settings.jobs_in_flight_max);
   pipeline.run_lives(ledger, settings.warmup_seconds);
   const uint64_t cpu_start = cpu_ns();
-  const ProcessFigures before = process_figures();
+  const uint64_t device_start = device_write_bytes(settings.directory);
   const uint64_t start = now_ns();
   const uint64_t jobs = pipeline.run_lives(ledger, settings.seconds);
   const double seconds = static_cast<double>(now_ns() - start) / ns_per_second;
   const double cpu_seconds = static_cast<double>(cpu_ns() - cpu_start) / ns_per_second;
-  const ProcessFigures after = process_figures();
+  const uint64_t device_bytes = device_write_bytes(settings.directory) - device_start;
   ledger.finish("pipelined");
   store.expect_empty("pipelined");
 
@@ -101,9 +101,7 @@ void report_pipelined(const PipelineSettings& settings) {
   report.set("seconds", seconds);
   report.set("jobs_per_second", per_second(jobs, seconds));
   report.set("cpu_us_per_job", cpu_seconds * 1e6 / static_cast<double>(jobs));
-  report.set("device_bytes_per_job",
-             static_cast<double>(after.device_write_bytes - before.device_write_bytes) /
-                 static_cast<double>(jobs));
+  report.set("device_bytes_per_job", static_cast<double>(device_bytes) / static_cast<double>(jobs));
   set_memory("end", &report);
   set_store(store, &report);
   report.print();

@@ -84,6 +84,7 @@ void add_life_commands(CLI::App* app, Arguments* a) {
   life->add_option("--backlog", a->lives.backlog, "jobs that wait all the time");
   life->callback([a] {
     const WorkDirectory work(a->directory, false);
+    a->lives.directory = work.path();
     report_lives(a->system, queue_settings(*a, work.path()), a->lives);
   });
   CLI::App* enqueue = app->add_subcommand("enqueue", "enqueue only; the drain is not measured");
@@ -91,6 +92,7 @@ void add_life_commands(CLI::App* app, Arguments* a) {
   enqueue->callback([a] {
     const WorkDirectory work(a->directory, false);
     a->lives.enqueue_only = true;
+    a->lives.directory = work.path();
     report_lives(a->system, queue_settings(*a, work.path()), a->lives);
   });
   CLI::App* raw = app->add_subcommand("raw", "durable 4 KiB writes, one after the other");
