@@ -393,7 +393,7 @@ bool open_store(const char* directory, uint32_t backend, Shared& shared) {
   options.spare_segments = 1;
   options.memory_budget_bytes = 1u << 20;
   options.segment_bytes = 16u << 10;
-  options.checkpoint_log_bytes = 64u << 10;
+  options.checkpoint_log_bytes = 32u << 10;
   options.disk_reserve_bytes = 1u << 20;
   wq_error err = WQ_ERROR_INIT;
   int32_t code = wq_store_open(directory, &options, &shared.store, &err);

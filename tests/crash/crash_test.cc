@@ -141,7 +141,7 @@ class CrashTest : public testing::Test {
       alive = child.read_until('G') && child.read_lines(prng_.below(200));
       ++kills_[1];
     } else {
-      alive = child.read_until('Y') && child.read_lines(1 + prng_.below(400));
+      alive = child.read_until('Y') && child.read_lines(1 + prng_.below(800));
       ++kills_[2];
     }
     const int status = child.kill_now();
@@ -151,9 +151,9 @@ class CrashTest : public testing::Test {
     }
   }
 
-  // What the newest life wrote stays beside the store for whoever looks into a failure.
+  // What the newest lives wrote stays beside the store for whoever looks into a failure.
   void judge(const std::vector<std::string>& lines) {
-    std::ofstream copy(directory_ + "/lines");
+    std::ofstream copy(directory_ + "/lines-" + std::to_string(life_ % 5));
     for (const std::string& line : lines) copy << line << '\n';
     oracle_.judge(lines);
   }
@@ -202,6 +202,7 @@ class CrashTest : public testing::Test {
     print("settles", f.settles);
     print("stale settles", f.stale);
     print("calls in doubt", f.in_doubt);
+    print("ms for the longest call", static_cast<uint64_t>(f.longest_ms));
     print("look-ups after an open", f.census);
     print("leases that held over a kill", f.leases_kept);
     print("jobs in doubt that were gone", f.doubts_gone);

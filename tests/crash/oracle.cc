@@ -125,6 +125,7 @@ void Oracle::parse_result(const std::string& line) {
   Op& op = it->second;
   in >> op.code >> op.lsn >> op.end_ms;
   op.done = true;
+  figures_.longest_ms = std::max(figures_.longest_ms, op.end_ms - op.begin_ms);
   if (op.kind == 'E') {
     for (uint64_t id = 0; in >> id;) op.ids.push_back(id);
   } else if (op.kind == 'L') {
@@ -176,6 +177,7 @@ void Oracle::judge_found(const std::string& line) {
   figures_.leases_kept += leased ? 1 : 0;
   job->may_exist = true;
   job->may_be_gone = false;
+  job->place_may_revert = state == WQ_STATE_DEAD && job->place != Place::dead;
   job->place = leased ? Place::leased : state == WQ_STATE_DEAD ? Place::dead : Place::idle;
   job->generation = generation;
   job->attempts = attempts;
@@ -280,6 +282,7 @@ template <typename Change>
 void Oracle::change(Job& job, bool durable, Change&& apply) {
   if (!durable) after_kill_.try_emplace(job.number, job);
   apply(job);
+  if (durable) job.place_may_revert = false;
   if (!durable) unite(after_kill_[job.number], job);
 }
 
@@ -445,7 +448,9 @@ void Oracle::add_doubts() {
     }
   }
   for (auto it = open_.begin(); it != open_.end();) {
-    it = jobs_[*it].may_exist ? std::next(it) : open_.erase(it);
+    Job& job = jobs_[*it];
+    if (std::exchange(job.place_may_revert, false)) job.place = Place::unknown;
+    it = job.may_exist ? std::next(it) : open_.erase(it);
   }
 }
 

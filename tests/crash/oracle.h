@@ -26,6 +26,7 @@ struct Figures {
   uint64_t settles = 0;  // with OK, cancels, replays and removals too
   uint64_t stale = 0;
   uint64_t in_doubt = 0;
+  int64_t longest_ms = 0;     // call
   uint64_t census = 0;        // jobs looked up after an open
   uint64_t doubts_gone = 0;   // jobs that could be gone or not, and were
   uint64_t doubts_there = 0;  // and were not
@@ -58,9 +59,10 @@ class Oracle {
     bool may_exist = false;
     bool may_be_gone = true;
     Place place = Place::unknown;
-    uint64_t generation = 0;  // of the newest lease that is certain
-    int64_t deadline_ms = 0;  // at least, while leased
-    uint32_t attempts = 0;    // at least
+    uint64_t generation = 0;        // of the newest lease that is certain
+    int64_t deadline_ms = 0;        // at least, while leased
+    uint32_t attempts = 0;          // at least
+    bool place_may_revert = false;  // found after an expiry, which is confirmed to nobody
   };
   struct LeasedJob {
     uint64_t number, id, generation, attempts, max_attempts;
