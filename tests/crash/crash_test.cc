@@ -1,0 +1,239 @@
+// Kills a process that works on a store over the C interface, again and again on one directory:
+// while it opens, while it looks the store over, and while three threads work. What the process
+// said through its pipe before and after each call is judged by oracle.h. 100 kills in CI, 5,000
+// with WQ_LONG.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wq.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "crash/oracle.h"
+#include "test_seed.h"
+
+namespace wq::crash {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+int64_t us_since(steady_clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin).count();
+}
+
+// A running crash_child and the lines it wrote.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& arguments) {
+    const std::string program =
+        (fs::read_symlink("/proc/self/exe").parent_path() / "crash_child").string();
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
+    argv.push_back(nullptr);
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      close(ends[0]);
+      close(ends[1]);
+      execv(program.c_str(), argv.data());
+      _exit(127);
+    }
+    close(ends[1]);
+    from_child_ = ends[0];
+  }
+  ~Child() {
+    kill_now();
+    if (from_child_ >= 0) close(from_child_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Reads until there are `count` lines more than `lines()` has. False at the end of the pipe.
+  bool read_lines(size_t count) {
+    const size_t wanted = lines_.size() + count;
+    while (lines_.size() < wanted) {
+      if (!read_some()) return false;
+    }
+    return true;
+  }
+  // Reads until there is a line that begins with `type`.
+  bool read_until(char type) {
+    for (size_t next = 0;; ++next) {
+      while (next == lines_.size()) {
+        if (!read_some()) return false;
+      }
+      if (lines_[next][0] == type) return true;
+    }
+  }
+  // Returns the status of waitpid().
+  int kill_now() {
+    if (pid_ <= 0) return 0;
+    kill(pid_, SIGKILL);
+    return reap();
+  }
+  int reap() {
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return status;
+  }
+  // After the child's end.
+  const std::vector<std::string>& all_lines() {
+    while (read_some()) {
+    }
+    return lines_;
+  }
+
+ private:
+  bool read_some() {
+    std::array<char, 1 << 16> bytes;
+    const ssize_t got = read(from_child_, bytes.data(), bytes.size());
+    if (got <= 0) return false;
+    for (const char c : std::string_view(bytes.data(), static_cast<size_t>(got))) {
+      if (c != '\n') {
+        part_ += c;
+      } else {
+        lines_.push_back(std::exchange(part_, {}));
+      }
+    }
+    return true;
+  }
+
+  pid_t pid_ = -1;
+  int from_child_ = -1;
+  std::vector<std::string> lines_;
+  std::string part_;
+};
+
+class CrashTest : public testing::Test {
+ protected:
+  CrashTest() { fs::create_directories(directory_); }
+
+  std::vector<std::string> arguments(const char* mode) {
+    std::ofstream(directory_ + "/known") << oracle_.known_jobs();
+    ++life_;
+    const uint32_t backend = life_ % 2 == 0 ? WQ_IO_URING : WQ_IO_THREADS;
+    return {directory_ + "/store",        std::to_string(backend),
+            std::to_string(prng_.next()), std::to_string(life_ * 1'000'000),
+            directory_ + "/known",        mode};
+  }
+
+  void run_and_kill() {
+    Child child(arguments("run"));
+    bool alive = true;
+    const uint64_t dice = prng_.below(100);
+    if (dice < 15) {
+      alive = kill_while_opening(child);
+    } else if (dice < 25) {
+      alive = child.read_until('G') && child.read_lines(prng_.below(200));
+      ++kills_[1];
+    } else {
+      alive = child.read_until('Y') && child.read_lines(1 + prng_.below(800));
+      ++kills_[2];
+    }
+    const int status = child.kill_now();
+    judge(child.all_lines());
+    if (!alive || !WIFSIGNALED(status)) {
+      ADD_FAILURE() << "life " << life_ << ": the child ended by itself, status " << status;
+    }
+  }
+
+  // What the newest lives wrote stays beside the store for whoever looks into a failure.
+  void judge(const std::vector<std::string>& lines) {
+    std::ofstream copy(directory_ + "/lines-" + std::to_string(life_ % 5));
+    for (const std::string& line : lines) copy << line << '\n';
+    oracle_.judge(lines);
+  }
+
+  // At a moment between the start of the open and a little after its end. The time that an open
+  // takes is measured in the lives that are killed there.
+  bool kill_while_opening(Child& child) {
+    if (!child.read_until('O')) return false;
+    const auto begin = steady_clock::now();
+    const auto wait_us = static_cast<int64_t>(prng_.below(open_us_ + open_us_ / 4 + 1));
+    ++kills_[0];
+    if (open_us_ == 0) {
+      const bool opened = child.read_until('G');
+      open_us_ = static_cast<uint64_t>(us_since(begin));
+      return opened;
+    }
+    while (us_since(begin) < wait_us) {
+    }
+    return true;
+  }
+
+  void drain_and_close() {
+    Child child(arguments("drain"));
+    const std::vector<std::string> lines = child.all_lines();
+    EXPECT_EQ(child.reap(), 0);
+    judge(lines);
+    oracle_.judge_end();
+    ASSERT_GE(lines.size(), 2u);
+    EXPECT_EQ(lines.back(), "F");
+    EXPECT_EQ(lines[lines.size() - 2], "T 0") << "jobs are left";
+  }
+
+  void print_figures() const {
+    const Figures& f = oracle_.figures();
+    const auto print = [](const char* name, uint64_t value) {
+      std::printf("%10llu %s\n", static_cast<unsigned long long>(value), name);
+    };
+    print("kills while it opened", kills_[0]);
+    print("kills while it looked the store over", kills_[1]);
+    print("kills while it worked", kills_[2]);
+    print("opens", f.opens);
+    print("opens that replayed records", f.replays);
+    print("opens that cut an unfinished tail", f.cuts);
+    print("jobs", f.jobs);
+    print("leases", f.leases);
+    print("settles", f.settles);
+    print("stale settles", f.stale);
+    print("calls in doubt", f.in_doubt);
+    print("ms for the longest call", static_cast<uint64_t>(f.longest_ms));
+    print("look-ups after an open", f.census);
+    print("leases that held over a kill", f.leases_kept);
+    print("jobs in doubt that were gone", f.doubts_gone);
+    print("jobs in doubt that were there", f.doubts_there);
+    print("violations", oracle_.violations().size());
+  }
+
+  const uint64_t seed_ = test_seed();
+  Prng prng_{seed_};
+  const std::string directory_ = testing::TempDir() + "/crash";
+  Oracle oracle_;
+  uint64_t life_ = 0;
+  uint64_t open_us_ = 0;
+  std::array<uint64_t, 3> kills_{};
+};
+
+TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
+  const int kills = std::getenv("WQ_LONG") != nullptr ? 5'000 : 100;
+  for (int i = 0; i < kills && oracle_.violations().empty() && !HasFailure(); ++i) run_and_kill();
+  if (oracle_.violations().empty() && !HasFailure()) drain_and_close();
+  print_figures();
+  for (const std::string& violation : oracle_.violations()) ADD_FAILURE() << violation;
+  if (HasFailure()) return;
+  // The kills hit what they are meant to hit.
+  EXPECT_GT(oracle_.figures().replays, 0u);
+  EXPECT_GT(oracle_.figures().in_doubt, 0u);
+  EXPECT_GT(oracle_.figures().leases_kept, 0u);
+  EXPECT_GT(oracle_.figures().doubts_gone, 0u);
+  EXPECT_GT(oracle_.figures().doubts_there, 0u);
+  EXPECT_GT(oracle_.figures().stale, 0u);
+}
+
+}  // namespace
+}  // namespace wq::crash
