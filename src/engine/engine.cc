@@ -158,6 +158,13 @@ Status Engine::wait_for_memory() {
   return {};
 }
 
+// Before anything is enqueued: room on the disk, in memory and in the log's buffer.
+Status Engine::wait_for_space() {
+  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
+  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  return log_->wait_for_room();
+}
+
 int64_t Engine::run_ms() const {
   return opened_wall_ms_ + (environment_.clock->mono_ns() - opened_mono_ns_) / ns_per_ms;
 }

@@ -301,6 +301,7 @@ class Engine {
   void wake_queue(Queue* queue) WQ_REQUIRES(mutex_);
   void note_pressure() WQ_REQUIRES(mutex_);
   Status wait_for_memory();
+  Status wait_for_space();
   // The clocks cost more than most of what a call does: the hot calls read each of them once.
   struct Now {
     int64_t wall_ms = 0;

@@ -22,9 +22,7 @@ Status admit_to_queue(const Queue& queue) {
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
-  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
-  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
-  WQ_TRY(log_->wait_for_room());
+  WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
@@ -69,9 +67,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
-  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
-  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
-  WQ_TRY(log_->wait_for_room());
+  WQ_TRY(wait_for_space());
 
   // Envelopes are built before the lock: a large batch must not hold it for long.
   std::vector<std::byte> arena;
