@@ -225,7 +225,7 @@ std::vector<Token> Worker::lease(uint32_t max_jobs, int64_t wait_ms) {
   options.wait_ms = wait_ms;
   options.lease_ms =
       prng_.below(3) == 0 ? 1 + static_cast<int64_t>(prng_.below(20)) : long_lease_ms;
-  intent(op, 'L', level).send();
+  intent(op, 'L', level).add(options.lease_ms).send();
   wq_call how = call(level);
   wq_error err = WQ_ERROR_INIT;
   wq_batch* batch = nullptr;

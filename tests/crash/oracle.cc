@@ -99,7 +99,11 @@ void Oracle::parse_intent(const std::string& line) {
   uint64_t key = 0;
   Op op;
   in >> type >> key >> op.kind >> op.level >> op.begin_ms;
-  if (op.kind != 'L') in >> op.queue;
+  if (op.kind == 'L') {
+    in >> op.lease_ms;
+  } else {
+    in >> op.queue;
+  }
   if (op.kind == 'E') {
     for (uint64_t number = 0; in >> number;) op.numbers.push_back(number);
   } else if (op.kind == 'M') {
@@ -323,12 +327,15 @@ void Oracle::replay_enqueue(const Op& op, bool durable) {
   }
 }
 
-void Oracle::judge_lease(const Job& job, const LeasedJob& lease) {
+void Oracle::judge_lease(const Job& job, const LeasedJob& lease, const Op& op) {
   if (job.id != 0 && job.id != lease.id) violation("id differs: " + name(job));
   if (lease.hash != hash_of(payload_of(lease.number))) violation("payload differs: " + name(job));
   if (!job.may_exist) violation("leased after it was removed: " + name(job));
   if (lease.generation <= std::max(newest_generation_, job.generation)) {
     violation("generation " + std::to_string(lease.generation) + " used again: " + name(job));
+  }
+  if (lease.deadline_ms - lease.leased_ms + slack_ms < op.lease_ms) {
+    violation("the lease is too short: " + name(job));
   }
   if (lease.attempts > lease.max_attempts) violation("too many attempts: " + name(job));
   if (doubtful_.contains(job.number)) return;
@@ -344,7 +351,7 @@ void Oracle::replay_lease(const Op& op, bool durable) {
     ++figures_.leases;
     Job* const job = by_number(lease.number, "lease");
     if (job == nullptr) continue;
-    judge_lease(*job, lease);
+    judge_lease(*job, lease, op);
     if (lease.generation <= life_generation_) {
       violation("generation " + std::to_string(lease.generation) + " out of order: " + name(*job));
     }

@@ -80,6 +80,7 @@ class Oracle {
     uint32_t level = 0;
     int64_t begin_ms = 0, end_ms = 0;
     uint32_t queue = 0;
+    int64_t lease_ms = 0;
     bool done = false;
     int32_t code = 0;
     uint64_t lsn = 0;
@@ -104,7 +105,7 @@ class Oracle {
   void replay();
   void replay_enqueue(const Op& op, bool durable);
   void replay_lease(const Op& op, bool durable);
-  void judge_lease(const Job& job, const LeasedJob& lease);
+  void judge_lease(const Job& job, const LeasedJob& lease, const Op& op);
   void replay_target(const Op& op, const Target& target, bool durable);
   void judge_token(const Job& job, const Op& op, const Target& target);
   void take_effect(Job& job, const Op& op, const Target& target);

@@ -10,7 +10,7 @@
 //   Y                               the workers start
 //   I op kind level now ...         about to call; by kind:
 //       E queue number...           enqueue, one or many
-//       L                           lease
+//       L lease_ms                  lease
 //       A N F B queue id generation ack, nack, fail, give back
 //       K queue id generation run   confirm with this run time (0: none)
 //       X queue id generation       cancel the job, whatever its generation
