@@ -1,0 +1,146 @@
+#include "sim/crash_script.h"
+
+#include <algorithm>
+
+namespace wq::sim {
+
+// Tells of each commit when it is over.
+class CrashScript::RecordingCheckpoint final : public Checkpoint {
+ public:
+  RecordingCheckpoint(std::unique_ptr<Checkpoint> inner, CrashScript& script,
+                      std::shared_ptr<MemStoreContent> content)
+      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+
+  Status put(Family family, std::string_view key, std::string_view value) override {
+    return inner_->put(family, key, value);
+  }
+  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
+  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
+    return inner_->erase_range(family, begin, end);
+  }
+  Status commit() override {
+    WQ_TRY(inner_->commit());
+    script_.note_commit(*content_);
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Checkpoint> inner_;
+  CrashScript& script_;
+  std::shared_ptr<MemStoreContent> content_;
+};
+
+class CrashScript::RecordingStore final : public Store {
+ public:
+  RecordingStore(std::unique_ptr<Store> inner, CrashScript& script,
+                 std::shared_ptr<MemStoreContent> content)
+      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+
+  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+    return inner_->get(family, key);
+  }
+  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
+                               bool descending) const override {
+    return inner_->scan(family, lower, upper, descending);
+  }
+  Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
+    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, inner_->begin_checkpoint(expected_rows));
+    return std::unique_ptr<Checkpoint>(
+        std::make_unique<RecordingCheckpoint>(std::move(begun), script_, content_));
+  }
+  Status reclaim(Family family, std::string_view begin, std::string_view end) override {
+    WQ_TRY(inner_->reclaim(family, begin, end));
+    script_.note_commit(*content_);
+    return {};
+  }
+  Status failure() const override { return inner_->failure(); }
+  StoreStats stats() const override { return inner_->stats(); }
+  Status close() override { return inner_->close(); }
+
+ private:
+  std::unique_ptr<Store> inner_;
+  CrashScript& script_;
+  std::shared_ptr<MemStoreContent> content_;
+};
+
+HarnessOptions CrashScript::options_for(const model::Stream& stream, CrashScript* script) {
+  HarnessOptions options = harness_options(stream.setting);
+  options.wrap_store = [script](std::unique_ptr<Store> store,
+                                std::shared_ptr<MemStoreContent> content) {
+    return std::unique_ptr<Store>(
+        std::make_unique<RecordingStore>(std::move(store), *script, std::move(content)));
+  };
+  return options;
+}
+
+CrashScript::CrashScript(const model::Stream& stream) : Runner(stream, options_for(stream, this)) {
+  history_ = &changes_;
+}
+
+// The last checkpoint of the engine still tells of its commit.
+CrashScript::~CrashScript() {
+  completions_.reset();
+  if (harness_.is_open()) static_cast<void>(harness_.close());
+}
+
+void CrashScript::note_commit(MemStoreContent& content) {
+  cold_.push_back(ColdState{harness_.disk().events(), copy_mem_store_content(content)});
+}
+
+void CrashScript::mark() {
+  const EngineStats stats = engine().stats();
+  marks_.push_back(Mark{harness_.disk().events(), std::max(acked_power_, stats.durable_lsn),
+                        stats.last_lsn, harness_.clock().wall_ms()});
+}
+
+std::string CrashScript::run() {
+  harness_.disk().start_recording();
+  cold_.push_back(ColdState{0, make_mem_store_content()});
+  std::string failure = start();
+  if (failure.empty()) mark();
+  for (size_t i = 0; failure.empty() && i < stream_.ops.size(); ++i) {
+    failure = step(stream_.ops[i]);
+    if (failure.empty()) failure = after_each(1);  // the cheap comparison only
+    if (failure.empty()) mark();
+  }
+  model::Model model;
+  for (const Entry& entry : changes_) {
+    entry.change(model);
+    models_.push_back(model);
+  }
+  return failure;
+}
+
+// The operation that was under way at the event has returned with the first mark behind it.
+Bounds CrashScript::bounds(uint64_t event) const {
+  Bounds bounds;
+  for (const Mark& mark : marks_) {
+    if (mark.events <= event) bounds.least = mark.promised;
+    bounds.most = mark.last;
+    bounds.wall_ms = mark.wall_ms;
+    if (mark.events > event) break;
+  }
+  return bounds;
+}
+
+std::vector<std::shared_ptr<MemStoreContent>> CrashScript::cold_states(uint64_t event) const {
+  std::vector<std::shared_ptr<MemStoreContent>> states;
+  for (const ColdState& cold : cold_) {
+    if (cold.events < event) states.clear();  // an older one was replaced before this event
+    if (cold.events <= event) states.push_back(cold.content);
+  }
+  return states;
+}
+
+model::Model CrashScript::model_at(Lsn lsn, uint64_t delayed) const {
+  size_t done = 0;
+  while (done < changes_.size() && changes_[done].last <= lsn) ++done;
+  model::Model model = done == 0 ? model::Model() : models_[done - 1];
+  if (done < changes_.size() && changes_[done].first <= lsn && changes_[done].promotes) {
+    const uint64_t all = model.count(JobState::delayed);
+    if (all >= delayed) model.promote(all - delayed, changes_[done].now);
+  }
+  return model;
+}
+
+}  // namespace wq::sim
