@@ -27,8 +27,9 @@ struct Tally {
   uint64_t images = 0;
   uint64_t recoveries = 0;
   uint64_t torn = 0;
-  uint64_t lost = 0;   // less than all was there
-  uint64_t twice = 0;  // recovered a second time
+  uint64_t lost = 0;         // less than all was there
+  uint64_t twice = 0;        // recovered a second time
+  uint64_t interrupted = 0;  // recovered after a recovery that was cut short
   std::set<uint64_t> states;
 };
 
@@ -124,8 +125,11 @@ class CrashPoints {
 
   std::string check(Machine& machine, const Bounds& bounds) {
     clock_.step_wall(bounds.wall_ms - clock_.wall_ms());
+    const Machine before{machine.disk.copy(), copy_mem_store_content(*machine.cold)};
+    const uint64_t events_before = machine.disk.events();
     const std::unique_ptr<Io> io = machine.disk.mount();
     Result<std::unique_ptr<Engine>> opened = open(machine, *io);
+    const uint64_t events = machine.disk.events() - events_before;
     ++tally_.recoveries;
     if (!opened.ok()) return "open: " + opened.status().message();
     Engine& engine = *opened.value();
@@ -139,8 +143,34 @@ class CrashPoints {
     }
     model::Model model;
     WQ_SAME_OR_SAY(compare(engine, found, &model));
+    for (uint64_t k = 0; tally_.recoveries % 8 == 1 && k < events; ++k) {
+      WQ_SAME_OR_SAY(interrupt(before, k, bounds.least, found));
+    }
     if (tally_.recoveries % 3 != 0) return close(engine);
     return recover_again(machine, engine, found, model);
+  }
+
+  // The machine dies again after `count` events of the first recovery.
+  std::string interrupt(const Machine& before, uint64_t count, Lsn least, Lsn found) {
+    Machine half{before.disk.copy(), copy_mem_store_content(*before.cold)};
+    half.disk.stop_after(half.disk.events() + count);
+    {
+      const std::unique_ptr<Io> io = half.disk.mount();
+      if (open(half, *io).ok()) return "open: success on a disk that stopped";
+    }
+    Machine after{half.disk.image({CrashData::random, CrashNames::random, 512, count}),
+                  copy_mem_store_content(*half.cold)};
+    const std::unique_ptr<Io> io = after.disk.mount();
+    Result<std::unique_ptr<Engine>> opened = open(after, *io);
+    ++tally_.interrupted;
+    if (!opened.ok()) return "open after an interrupted one: " + opened.status().message();
+    const Recovery& recovery = opened.value()->recovery();
+    const Lsn end = std::max(recovery.log.last_lsn, recovery.applied_lsn);
+    // One more: the record that tells of the interrupted opening.
+    if (end < least || end > found + 1) return "interrupted, then record " + std::to_string(end);
+    model::Model same;
+    WQ_SAME_OR_SAY(compare(*opened.value(), std::min(end, found), &same));
+    return close(*opened.value());
   }
 
   // The machine dies again at once. What the first recovery promised is there, and nothing else.
@@ -164,8 +194,34 @@ class CrashPoints {
     return close(first);
   }
 
+  // The store that came back takes a job and gives it out again.
+  std::string go_on(Engine& engine) {
+    CallOptions call;
+    Result<QueueId> queue = engine.open_queue("after the cut", {}, 0, true, call);
+    if (!queue.ok()) return "next open_queue: " + queue.status().message();
+    JobSpec spec;
+    spec.payload = as_bytes("next");
+    JobId id = 0;
+    const Status added = engine.enqueue(queue.value(), spec, call, id);
+    if (!added.ok()) return "next enqueue: " + added.message();
+    LeaseRequest request;
+    request.queues = std::span(&queue.value(), 1);
+    std::vector<JobView> jobs;
+    const Status leased = engine.lease(request, call, jobs);
+    if (!leased.ok()) return "next lease: " + leased.message();
+    SettleItem item;
+    item.id = id;
+    item.generation = jobs.front().generation;
+    Code code = Code::internal;
+    const Status settled =
+        engine.settle(queue.value(), std::span(&item, 1), call, std::span(&code, 1));
+    if (!settled.ok() || code != Code::ok) return "next ack is refused";
+    return {};
+  }
+
   // A full scan of one store in many, and an end without a checkpoint for the others.
   std::string close(Engine& engine) {
+    WQ_SAME_OR_SAY(go_on(engine));
     if (tally_.recoveries % 16 != 0) {
       engine.poison("the test is done with it");
       return {};
@@ -217,15 +273,17 @@ TEST(CrashPoints, EveryEventOfAScriptRecoversToAPromisedState) {
     ASSERT_EQ(points.run(), "") << "script " << i;
     const Tally& tally = points.tally();
     std::printf(
-        "script %zu: %llu events, %llu images, %zu distinct states, %llu recoveries, %llu "
-        "second ones, %llu with a torn tail, %llu without the newest records\n",
+        "script %zu: %llu events, %llu images, %zu states, %llu recoveries, %llu second ones, "
+        "%llu after an interrupted one, %llu with a torn tail, %llu without the newest\n",
         i, static_cast<unsigned long long>(script.disk().events()),
         static_cast<unsigned long long>(tally.images), tally.states.size(),
         static_cast<unsigned long long>(tally.recoveries),
-        static_cast<unsigned long long>(tally.twice), static_cast<unsigned long long>(tally.torn),
-        static_cast<unsigned long long>(tally.lost));
+        static_cast<unsigned long long>(tally.twice),
+        static_cast<unsigned long long>(tally.interrupted),
+        static_cast<unsigned long long>(tally.torn), static_cast<unsigned long long>(tally.lost));
     states.insert(tally.states.begin(), tally.states.end());
   }
+  std::printf("%zu crash states\n", states.size());
   EXPECT_GE(states.size(), 2'000u);
 }
 
