@@ -70,6 +70,10 @@ void fill(wq_error* err, int32_t code, std::string_view message, int os_errno, u
   err->flags = predicates(code);
   err->offset = offset;
   copy_message(err->message, sizeof err->message, message);
+  // What a newer header has behind the fields of this library.
+  if (err->struct_size > sizeof *err) {
+    std::memset(reinterpret_cast<char*>(err) + sizeof *err, 0, err->struct_size - sizeof *err);
+  }
 }
 
 }  // namespace
@@ -78,8 +82,7 @@ Status bad_struct_size(const char* what, size_t given, size_t smallest) {
   if (given > smallest) {
     return Status(Code::invalid,
                   std::string(what) + ".struct_size is " + std::to_string(given) +
-                      ", more than the " + std::to_string(smallest) +
-                      " bytes there can be; initialise it with its WQ_..._INIT macro");
+                      ", more than any release has; initialise it with its WQ_..._INIT macro");
   }
   return Status(Code::invalid,
                 std::string(what) + ".struct_size is " + std::to_string(given) +

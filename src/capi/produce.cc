@@ -51,9 +51,9 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   return {};
 }
 
-Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
-                   wq_enqueued* out) {
-  if (out) WQ_TRY(check_out(out, "out"));
+// `told` gets id and LSN.
+Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec* given,
+                        wq_call* call, wq_enqueued& told) {
   Call how;
   WQ_TRY(how.open(call, queue.core));
   if (!given) return invalid_field("spec", "is NULL");
@@ -64,16 +64,19 @@ Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* giv
   WQ_TRY(read_spec(*in, headers, spec));
   spec.headers = headers.from(0, headers.size());
   JobId id = 0;
-  Status status = engine.enqueue(queue.id, spec, how.options(), id);
-  if (out) {
-    wq_enqueued told{};
-    told.code = static_cast<int32_t>(status.code());
-    if (status.ok()) {
-      told.job_id = id;
-      told.lsn = how.options().lsn;
-    }
-    write_struct(out, out->struct_size, told);
-  }
+  WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
+  told.job_id = id;
+  told.lsn = how.options().lsn;
+  return {};
+}
+
+Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
+                   wq_enqueued* out) {
+  if (out) WQ_TRY(check_out(out, "out"));
+  wq_enqueued told{};
+  Status status = read_and_enqueue(engine, queue, given, call, told);
+  told.code = static_cast<int32_t>(status.code());
+  if (out) write_struct(out, out->struct_size, told);
   return status;
 }
 
@@ -133,6 +136,13 @@ void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, siz
   for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
 }
 
+Status check_many(Call& how, wq_call* call, const wq_queue& queue, uint32_t flags,
+                  size_t spec_size) {
+  WQ_TRY(how.open(call, queue.core));
+  if (flags & ~WQ_ENQUEUE_PARTIAL) return unknown_bits("flags", flags & ~WQ_ENQUEUE_PARTIAL);
+  return check_stride<wq_job_spec>(spec_size, "spec_size");
+}
+
 Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool partial, Call& how,
                    const ManyOut& out, size_t* accepted) {
   std::vector<EnqueueOutcome> outcomes(read.specs.size());
@@ -174,13 +184,15 @@ int32_t wq_enqueue_many(wq_queue* queue, const wq_job_spec* specs, size_t n, siz
                         size_t* accepted, wq_error* err) {
   if (accepted) *accepted = 0;
   return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
-    wq::Call how;
-    WQ_TRY(how.open(call, queue->core));
-    if (flags & ~WQ_ENQUEUE_PARTIAL) return wq::unknown_bits("flags", flags & ~WQ_ENQUEUE_PARTIAL);
     WQ_TRY(wq::check_array(specs, n, "specs"));
-    WQ_TRY(wq::check_stride<wq_job_spec>(spec_size, "spec_size"));
     const wq::ManyOut told{out, out_size, n};
     WQ_TRY(told.check());
+    wq::Call how;
+    wq::Status status = wq::check_many(how, call, *queue, flags, spec_size);
+    if (!status.ok()) {
+      wq::tell_many(told, {}, 0, status.code(), 0);
+      return status;
+    }
     wq::ReadSpecs read;
     read.read(specs, n, spec_size);
     return wq::enqueue_all(engine, *queue, read, flags & WQ_ENQUEUE_PARTIAL, how, told, accepted);

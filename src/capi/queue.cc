@@ -1,5 +1,6 @@
 // Queues: open and close handles, configure, status, clear, delete, figures.
 #include "capi/capi_internal.h"
+#include "engine/admit.h"
 
 namespace wq {
 namespace {
@@ -79,6 +80,7 @@ Status open_queue(Engine& engine, StoreCore* core, Bytes name, const wq_queue_co
   QueueConfig config;
   uint32_t fields = 0;
   if (given) WQ_TRY(read_config(given, config, fields));
+  WQ_TRY(admit_queue_name(as_text(name)));  // before its bytes are copied
   NewHandle<wq_queue> handle;
   handle->name = as_text(name);
   CallOptions call;

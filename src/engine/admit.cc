@@ -88,8 +88,9 @@ Status admit_headers(std::span<const Header> headers) {
       return Status(Code::too_large, "headers: a name has " + std::to_string(header.name.size()) +
                                          " bytes, the limit is 255");
     }
-    bytes += header.name.size() + header.value.size();
-    if (bytes > headers_bytes_max) {
+    // Compared before it is added: the sum of what a caller claims may not fit.
+    if (header.value.size() <= headers_bytes_max) bytes += header.name.size() + header.value.size();
+    if (header.value.size() > headers_bytes_max || bytes > headers_bytes_max) {
       return Status(Code::too_large, "headers: names and values have over 64 KiB together");
     }
   }

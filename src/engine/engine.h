@@ -277,6 +277,8 @@ class Engine {
   // ---- opening (recovery.cc)
   Status open_parts();
   void abandon();
+  Status look_at_store() WQ_REQUIRES(mutex_);
+  StoreOptions store_options() const;
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
   Status load_leases() WQ_REQUIRES(mutex_);

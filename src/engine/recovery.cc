@@ -63,14 +63,8 @@ Status Engine::open_parts() {
   }
   uuid_ = format.uuid;
 
-  StoreOptions store_options;
-  store_options.directory = directory + "/db";
-  store_options.temp_directory = directory + "/tmp";
-  store_options.cache_bytes = options_.store_cache_bytes;
-  WQ_TRY_SET(store_, environment_.open_store(store_options));
-
   MutexLock lock(mutex_);
-  WQ_TRY(load_store());
+  WQ_TRY(look_at_store());
 
   LogOptions log_options;
   log_options.directory = directory;
@@ -82,6 +76,34 @@ Status Engine::open_parts() {
   log_options.create = applied_lsn_ == 0;
   WQ_TRY_SET(log_, SegmentLog::open(io, *environment_.clock, log_options));
   recovery_.log = log_->recovery();
+  WQ_TRY_SET(store_, environment_.open_store(store_options()));
+  return {};
+}
+
+StoreOptions Engine::store_options() const {
+  StoreOptions store_options;
+  store_options.directory = options_.directory + "/db";
+  store_options.temp_directory = options_.directory + "/tmp";
+  store_options.cache_bytes = options_.store_cache_bytes;
+  return store_options;
+}
+
+// Reads the store without a write, so that the log can be checked against it before anything is
+// changed. Opening RocksDB for writing rewrites its manifest and drops what that does not name: a
+// file that is only missing for now, and comes back after a refused open, would find no use for
+// itself. Without a database all of the state must be in the log, which the log checks.
+Status Engine::look_at_store() {
+  StoreOptions read_only = store_options();
+  read_only.read_only = true;
+  Result<std::unique_ptr<Store>> found = environment_.open_store(read_only);
+  if (!found.ok()) {
+    if (found.status().code() == Code::not_found) return {};
+    return found.take_status();
+  }
+  store_ = std::move(found).value();
+  WQ_TRY(load_store());
+  WQ_TRY(store_->close());
+  store_.reset();
   return {};
 }
 

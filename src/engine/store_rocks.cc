@@ -150,6 +150,7 @@ class RocksStore final : public Store {
     if (core_.options.read_only) return Code::read_only;
     return core_.latch->get();
   }
+  Status refuse_tables() const;
   Status check_families(const rocksdb::DBOptions& db_options, bool& exists) const;
   Status create_database(const rocksdb::DBOptions& db_options);
   Status open_database(const rocksdb::DBOptions& db_options);
@@ -161,6 +162,22 @@ class RocksStore final : public Store {
   rocksdb::ColumnFamilyHandle* default_handle_ = nullptr;  // RocksDB insists on it; always empty
 };
 
+// RocksDB would make a new database and remove the tables that are there: those of a database
+// without its CURRENT file, or somebody else's. What a crash leaves of a creation has no tables.
+Status RocksStore::refuse_tables() const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(core_.options.directory, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string extension = entry->path().extension().string();
+    if (extension != ".sst" && extension != ".blob") continue;
+    return Status(Code::corrupt, "db: CURRENT is missing, but there is " +
+                                     entry->path().filename().string() +
+                                     "; put it back or restore a backup");
+  }
+  if (!error || error == std::errc::no_such_file_or_directory) return {};
+  return status_from_errno(error.value(), core_.options.directory, "list");
+}
+
 // A family that this library does not know was made by a newer one.
 Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& exists) const {
   std::error_code error;
@@ -168,6 +185,7 @@ Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& ex
       std::filesystem::exists(std::filesystem::path(core_.options.directory) / "CURRENT", error);
   if (error) return status_from_errno(error.value(), core_.options.directory, "stat");
   if (!exists) {
+    WQ_TRY(refuse_tables());
     if (db_options.create_if_missing) return {};
     return Status(Code::not_found, "db: no database in " + core_.options.directory);
   }

@@ -217,11 +217,15 @@ void Oracle::judge_listed(const std::string& line) {
   char type = 0;
   uint64_t number = 0, id = 0, hash = 0;
   in >> type >> number >> id >> hash;
-  const Job* const job = by_number(number, "dead letter");
+  Job* const job = by_number(number, "dead letter");
   if (job == nullptr) return;
   if (!job->may_exist) violation("among the dead letters again: " + name(*job));
   if (hash != hash_of(payload_of(number))) violation("payload differs: " + name(*job));
   if (job->id != 0 && job->id != id) violation("id differs: " + name(*job));
+  // A job whose enqueue was in doubt, and all leases too, is known by its listing alone: what is
+  // done with the entry names the id.
+  job->id = id;
+  by_id_.emplace(id, number);
 }
 
 void Oracle::register_intents() {

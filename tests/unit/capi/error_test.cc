@@ -149,6 +149,18 @@ TEST(CapiError, LongMessagesAreCutAtACharacterEdge) {
   EXPECT_EQ(std::string(err.message), std::string(room - 1, 'y'));
 }
 
+TEST(CapiError, FieldsOfANewerHeaderAreZeroed) {
+  struct Newer {
+    wq_error known;
+    char more[64];
+  };
+  Newer newer{WQ_ERROR_INIT, {}};
+  newer.known.struct_size = sizeof newer;
+  std::memset(newer.more, 0xff, sizeof newer.more);
+  EXPECT_EQ(wq_store_open(nullptr, nullptr, nullptr, &newer.known), WQ_E_INVALID);
+  for (const char byte : newer.more) EXPECT_EQ(byte, 0);
+}
+
 TEST(CapiError, MessagesStayOneLine) {
   wq_error err = WQ_ERROR_INIT;
   boundary(&err, [] { return Status(Code::invalid, std::string("a\nb\tc\0d\x7f", 8)); });

@@ -178,6 +178,9 @@ std::vector<BadSpec> bad_headers() {
   static const wq_header unnamed = {{nullptr, 0}, {"v", 1}};
   static const wq_header overlong = {{long_name.data(), long_name.size()}, {"v", 1}};
   static const wq_header null_value = {{"n", 1}, {nullptr, 1}};
+  // The sum of what is claimed does not fit into a size_t; the pointers are never looked behind.
+  static const wq_header wraps[] = {{{"n", 1}, {"v", 1}},
+                                    {{"n", 1}, {"v", std::numeric_limits<size_t>::max()}}};
   const auto given = [](const wq_header* headers, size_t count) {
     return [headers, count](wq_job_spec& spec) {
       spec.headers = headers;
@@ -189,6 +192,7 @@ std::vector<BadSpec> bad_headers() {
       {"headers", WQ_E_TOO_LARGE, given(many.data(), many.size())},
       {"headers", WQ_E_TOO_LARGE, given(&big, std::numeric_limits<size_t>::max())},
       {"headers", WQ_E_TOO_LARGE, given(&big, 1)},
+      {"headers", WQ_E_TOO_LARGE, given(wraps, 2)},
       {"headers", WQ_E_INVALID, given(&unnamed, 1)},
       {"headers", WQ_E_TOO_LARGE, given(&overlong, 1)},
       {"header value", WQ_E_INVALID, given(&null_value, 1)},
@@ -242,6 +246,7 @@ class CapiBadSpec : public CapiSim {
       EXPECT_NE(std::strstr(last_error().message, bad.field), nullptr) << last_error().message;
       EXPECT_EQ(call.lsn, 0u);
       EXPECT_EQ(out.job_id, 0u);
+      EXPECT_EQ(out.code, bad.code) << bad.field;
       EXPECT_EQ(wq_enqueue_many(queue_, &spec, 1, sizeof spec, 0, &call, &out, sizeof out, nullptr,
                                 err()),
                 bad.code)
@@ -342,6 +347,28 @@ TEST_F(CapiProduce, OneBadOfManyRefusesAllUnlessPartial) {
     EXPECT_EQ(accepted, 0u);
     EXPECT_EQ(call.lsn, 0u);
   }
+}
+
+TEST_F(CapiProduce, ACallThatIsRefusedTellsEachJobSo) {
+  const std::vector<wq_job_spec> specs(3, spec_of("x"));
+  std::vector<wq_enqueued> out(3, wq_enqueued{sizeof(wq_enqueued), 77, 77, 77});
+  const auto many = [&](size_t spec_size, uint32_t flags, wq_call* call) {
+    const int32_t code = wq_enqueue_many(queue_, specs.data(), 3, spec_size, flags, call,
+                                         out.data(), sizeof out[0], nullptr, err());
+    for (wq_enqueued& one : out) {
+      EXPECT_EQ(one.code, code);
+      EXPECT_EQ(one.job_id, 0u);
+      one.code = 77;
+    }
+    return code;
+  };
+  wq_call call = WQ_CALL_INIT;
+  call.durability = 9;
+  EXPECT_CODE(WQ_E_UNSUPPORTED, many(sizeof specs[0], 1u << 31, nullptr));
+  EXPECT_CODE(WQ_E_INVALID, many(1, 0, nullptr));
+  EXPECT_CODE(WQ_E_INVALID, many(sizeof specs[0], 0, &call));
+  EXPECT_CODE(WQ_E_INVALID, wq_enqueue(queue_, specs.data(), &call, out.data(), err()));
+  EXPECT_EQ(out[0].code, WQ_E_INVALID);
 }
 
 TEST_F(CapiProduce, ManyBounds) {

@@ -50,6 +50,15 @@ TEST_F(CapiQueue, Names) {
   EXPECT_EQ(names_of(store_).size(), 4u);
 }
 
+TEST_F(CapiQueue, ALengthThatCanNotBeIsRefusedBeforeTheNameIsRead) {
+  for (const size_t length : {SIZE_MAX, SIZE_MAX / 2 + 1, size_t{1} << 40}) {
+    wq_queue* queue = nullptr;
+    EXPECT_CODE(WQ_E_TOO_LARGE, wq_queue_open(store_, "q", length, nullptr, 0, &queue, err()));
+    EXPECT_EQ(queue, nullptr);
+  }
+  enqueue(queue_, "the store goes on");
+}
+
 TEST_F(CapiQueue, ListIsInByteOrder) {
   for (const char* name : {"b", "a", "ab", "B", "\xc3\xa9"}) open_named(store_, name);
   EXPECT_EQ(names_of(store_), (std::vector<std::string>{"B", "a", "ab", "b", "q", "\xc3\xa9"}));
