@@ -107,7 +107,9 @@ done:
    Closing: wq_store_close wakes callers blocked in the store (they get WQ_E_CLOSED) and waits until
    they have left. Do not close from inside a callback.
    Fork: a child process must not use handles opened before the fork; each call answers WQ_E_FORKED,
-   closing only forgets the handle. The child may open stores of its own.
+   closing only forgets the handle. Once a process has opened a store, children that it forks can
+   not open any (WQ_E_FORKED), also after it was closed: fork first and open in the child, or exec.
+   Such a child ends with exec or _exit, not with exit.
    Double open: one handle per directory, in one process of one machine. A second open answers
    WQ_E_LOCKED with the owner's process id in the message, and writes nothing.
    Network file systems (NFS, SMB, FUSE over a network) do not give the locking and flush guarantees
@@ -179,7 +181,7 @@ extern "C" {
 /* State: the thing named is not there, or not in the right state. */
 #define WQ_E_NOT_FOUND (-20)
 #define WQ_E_CLOSED (-21)    /* the handle or its store is closed or shutting down */
-#define WQ_E_FORKED (-22)    /* the handle was opened before a fork, in another process */
+#define WQ_E_FORKED (-22)    /* opened before a fork, in another process; see Fork */
 #define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
 #define WQ_E_READ_ONLY (-24) /* the store is open for reading only */
 
@@ -649,8 +651,8 @@ WQ_API int32_t wq_error_is_fatal(int32_t code);
  * Returns: WQ_OK with *store set; else *store is NULL: WQ_E_INVALID (path, option),
  *          WQ_E_UNSUPPORTED (option, flag, kernel), WQ_E_VERSION (header newer than the library, or
  *          format newer than the library), WQ_E_NOT_FOUND (no store there and WQ_OPEN_NO_CREATE, or
- *          no parent directory), WQ_E_LOCKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
- *          WQ_E_INTERNAL.
+ *          no parent directory), WQ_E_LOCKED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
  * Durability: OK means that everything recovered is on the device.
  * Thread: any.   Blocks: yes, for recovery.   Owns: the caller closes *store with wq_store_close.
  * Since: 0.1.   Stability: stable. */

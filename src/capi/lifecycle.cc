@@ -1,4 +1,10 @@
 // Stores: open, close, shutdown, and the calls that drive or wait for the log.
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
 #include "capi/capi_internal.h"
 #include "capi/store_path.h"
 
@@ -74,6 +80,17 @@ Status read_options(const wq_store_options& in, EngineOptions& out) {
   return {};
 }
 
+// RocksDB's background threads and timer belong to the process and do not come along in a fork, but
+// their locks and queues do: a store in the child would wait for them for ever.
+Status check_process() {
+  static std::atomic<pid_t> user{0};
+  pid_t first = 0;
+  if (user.compare_exchange_strong(first, ::getpid()) || first == ::getpid()) return {};
+  return Status(Code::forked, "this process was forked from process " + std::to_string(first) +
+                                  ", which had a store open before; open stores after the fork "
+                                  "only, or exec a program in the child");
+}
+
 Status open_store(const char* path, const wq_store_options* options, uint32_t abi_version,
                   wq_store** store) {
   if (!store) return invalid_field("store", "is NULL");
@@ -84,6 +101,7 @@ Status open_store(const char* path, const wq_store_options* options, uint32_t ab
   WQ_TRY(in.read(options, "options"));
   WQ_TRY(read_options(*in, engine_options));
   WQ_TRY_SET(const IoBackend backend, read_backend(in->io_backend));
+  WQ_TRY(check_process());
 
   auto core = std::make_unique<StoreCore>();
   WQ_TRY_SET(core->io, make_io(backend));

@@ -62,6 +62,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   const Bytes body = encoder_.command(command);
   WQ_TRY_SET(const Lsn lsn, log_->append(body));
   log_bytes_since_checkpoint_ += body.size();
+  log_bytes_since_look_.fetch_add(body.size(), std::memory_order_relaxed);
   Effects ignored;
   try {
     const Status applied = apply(state_, command, lsn, effects ? *effects : ignored);
@@ -160,6 +161,11 @@ Status Engine::wait_for_memory() {
 
 // Before anything is enqueued: room on the disk, in memory and in the log's buffer.
 Status Engine::wait_for_space() {
+  // A fast producer writes more than the reserve between two looks of the maintenance. Recycled
+  // segments take no new space, but what the checkpoints make of the log does.
+  if (log_bytes_since_look_.load(std::memory_order_relaxed) > options_.disk_reserve_bytes / 16) {
+    check_disk_space();
+  }
   if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
   if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
   return log_->wait_for_room();

@@ -278,6 +278,7 @@ class Engine {
   Status open_parts();
   void abandon();
   Status look_at_store() WQ_REQUIRES(mutex_);
+  Status open_store() WQ_REQUIRES(mutex_);
   StoreOptions store_options() const;
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
@@ -412,6 +413,7 @@ class Engine {
   std::atomic<bool> closed_{false};
   std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
   std::atomic<bool> disk_full_{false};    // free space is below the reserve
+  std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;
 

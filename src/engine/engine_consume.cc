@@ -243,8 +243,7 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     Command& command = begin(CommandType::extend);
     command.queue = id;
-    command.deadline_ms =
-        command.now_ms + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
+    command.deadline_ms = command.now_ms + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
     state_.lease_shift_ms = run_ms() - command.now_ms;
     for (size_t i = 0; i < tokens.size(); ++i) {
       codes[i] = check_lease(state_, queue, tokens[i].id, tokens[i].generation).code();

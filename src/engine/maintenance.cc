@@ -225,8 +225,9 @@ void Engine::checkpoint_loop() {
   }
 }
 
+// Not on a disk that is short: what is left is for what must go on.
 void Engine::prepare_spares() {
-  for (;;) {
+  while (!disk_full_.load(std::memory_order_relaxed)) {
     const Result<bool> more = log_->prepare_spares();
     if (!more.ok() || !more.value()) return;  // no room for spares is no failure: rotation copes
     MutexLock lock(mutex_);
@@ -235,6 +236,7 @@ void Engine::prepare_spares() {
 }
 
 void Engine::check_disk_space() {
+  log_bytes_since_look_.store(0, std::memory_order_relaxed);
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
   if (free.ok()) disk_full_.store(free.value() < options_.disk_reserve_bytes);
 }
@@ -253,8 +255,11 @@ Result<int64_t> Engine::tick() {
     checkpoint_due = checkpoint_wanted_;
   }
   WQ_TRY(log_->run_flusher(0));
-  const Result<bool> spares = log_->prepare_spares();
-  const bool spares_left = spares.ok() && spares.value();  // as in prepare_spares()
+  bool spares_left = false;
+  if (!disk_full_.load(std::memory_order_relaxed)) {
+    const Result<bool> spares = log_->prepare_spares();
+    spares_left = spares.ok() && spares.value();  // as in prepare_spares()
+  }
   if (checkpoint_due) WQ_TRY(run_checkpoint());
   if (more) return int64_t{0};
   MutexLock lock(mutex_);

@@ -76,7 +76,18 @@ Status Engine::open_parts() {
   log_options.create = applied_lsn_ == 0;
   WQ_TRY_SET(log_, SegmentLog::open(io, *environment_.clock, log_options));
   recovery_.log = log_->recovery();
-  WQ_TRY_SET(store_, environment_.open_store(store_options()));
+  return open_store();
+}
+
+// RocksDB writes new files when it opens. On a full disk the spare segments make room for them, or
+// a store that could be settled and cleared, and so made smaller, could not be opened.
+Status Engine::open_store() {
+  Result<std::unique_ptr<Store>> opened = environment_.open_store(store_options());
+  while (!opened.ok() && opened.status().code() == Code::no_space && log_->drop_spare()) {
+    opened = environment_.open_store(store_options());
+  }
+  if (!opened.ok()) return opened.take_status();
+  store_ = std::move(opened).value();
   return {};
 }
 

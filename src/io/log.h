@@ -95,6 +95,9 @@ class Log {
   // one step of a few MiB per call; true = more to do.
   virtual Result<bool> prepare_spares() = 0;
 
+  // Deletes a spare segment, for its space. False: there was none.
+  virtual bool drop_spare() = 0;
+
   virtual LogStats stats() const = 0;
 
   // Flushes everything to power level, or reports why it could not. No call after it.

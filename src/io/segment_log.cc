@@ -405,6 +405,11 @@ Result<bool> SegmentLogImpl::prepare_spares() {
   return more;
 }
 
+bool SegmentLogImpl::drop_spare() {
+  const std::optional<SpareFile> spare = spares_->take();
+  return spare && io_.unlink(spare->path).ok();
+}
+
 // After a failed sync of the directory no later rename can be relied on, so the log is over.
 void SegmentLogImpl::check_directory() {
   const Status status = spares_->directory_failure();

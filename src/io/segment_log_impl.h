@@ -44,6 +44,7 @@ class SegmentLogImpl final : public SegmentLog {
   Status replay(Lsn from, const std::function<Status(Lsn, Bytes)>& visit) override;
   Status trim(Lsn lsn) override;
   Result<bool> prepare_spares() override;
+  bool drop_spare() override;
   LogStats stats() const override;
   Status close() override;
   const LogRecovery& recovery() const override { return recovery_; }

@@ -49,8 +49,10 @@ Environment EngineHarness::environment() {
   environment.between_steps = options_.between_steps;
   environment.page_was_read = options_.page_was_read;
   if (options_.store == StoreKind::memory) {
-    environment.open_store = [content = content_, wrap = options_.wrap_store](
-                                 const StoreOptions&) -> Result<std::unique_ptr<Store>> {
+    environment.open_store =
+        [content = content_, wrap = options_.wrap_store, refuse = options_.refuse_store](
+            const StoreOptions& store_options) -> Result<std::unique_ptr<Store>> {
+      if (refuse && !store_options.read_only) WQ_TRY(refuse());
       WQ_TRY_SET(std::unique_ptr<Store> store, open_mem_store(content));
       return wrap ? wrap(std::move(store), content) : std::move(store);
     };

@@ -26,7 +26,8 @@ struct HarnessOptions {
   // Memory store only: stands between the engine and the store, at each open.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
       wrap_store;
-  std::function<void()> between_steps;  // see Environment
+  std::function<Status()> refuse_store;  // memory store only: what opening it to write answers
+  std::function<void()> between_steps;   // see Environment
   std::function<void()> page_was_read;
   HarnessOptions() { engine.threads = false; }
 };

@@ -234,7 +234,7 @@ TEST_F(CapiHandles, AStoreOpensAgainWhileChildrenOfTheClosedOneLive) {
   wq_queue_close(&fresh);
 }
 
-TEST_F(CapiHandles, AForkedChildIsRefusedEverywhereAndMayOpenItsOwn) {
+TEST_F(CapiHandles, AForkedChildIsRefusedEverywhere) {
   enqueue(queue_, "x");
   wq_cq* cq = nullptr;
   ASSERT_OK(wq_cq_open(store_, &cq, err()));

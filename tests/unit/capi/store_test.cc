@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "unit/capi/capi_test.h"
@@ -87,23 +88,39 @@ TEST_F(CapiStore, ASecondOpenIsLockedWithTheOwnersPid) {
   EXPECT_OK(try_open(path_));
 }
 
+TEST_F(CapiStore, AForkedChildOpensNoStore) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string path = path_ + ".child";
+    wq_store* store = nullptr;
+    _exit(wq_store_open(path.c_str(), nullptr, &store, nullptr) == WQ_E_FORKED ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// Run by JobsOutliveTheProcess in a process of its own, with the directory in the environment.
+TEST(CapiStoreChild, FillsAndDies) {
+  const char* const path = std::getenv("WQ_CHILD_STORE");
+  if (path == nullptr) GTEST_SKIP() << "only as a child";
+  wq_store* store = nullptr;
+  ASSERT_OK(wq_store_open(path, nullptr, &store, err()));
+  wq_queue* queue = open_queue(store, "q");
+  for (const char* payload : {"a", "b", "c"}) enqueue(queue, payload);
+  ASSERT_EQ(lease(store, queue).size(), 1u);
+  _exit(0);  // no close: as good as a kill
+}
+
 TEST_F(CapiStore, JobsOutliveTheProcess) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   const std::string path = path_ + ".killed";
   if (child == 0) {
-    wq_store* store = nullptr;
-    if (wq_store_open(path.c_str(), nullptr, &store, nullptr) != WQ_OK) _exit(1);
-    wq_queue* queue = nullptr;
-    if (wq_queue_open(store, "q", 1, nullptr, 0, &queue, nullptr) != WQ_OK) _exit(2);
-    for (const char* payload : {"a", "b", "c"}) {
-      wq_job_spec spec = WQ_JOB_SPEC_INIT;
-      spec.payload = {payload, 1};
-      if (wq_enqueue(queue, &spec, nullptr, nullptr, nullptr) != WQ_OK) _exit(3);
-    }
-    wq_batch* batch = nullptr;
-    if (wq_lease(store, &queue, 1, nullptr, nullptr, nullptr, &batch, nullptr) != WQ_OK) _exit(4);
-    _exit(0);  // no close: as good as a kill
+    setenv("WQ_CHILD_STORE", path.c_str(), 1);
+    execl("/proc/self/exe", "capi_test", "--gtest_filter=CapiStoreChild.FillsAndDies", nullptr);
+    _exit(127);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,6 +1,8 @@
 // The engine's life cycle of a job, on the simulated disk and the memory store.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/engine_harness.h"
 
 namespace wq {
@@ -135,6 +137,60 @@ TEST(EngineBasic, JobPutToTheFrontAfterClearIsFoundAfterReopen) {
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(payload_of(again[0]), "kept");
   harness.expect_sound();
+}
+
+// Maintenance looks at the free space once a second; a producer can fill the disk in between.
+TEST(EngineBasic, TheReserveOfTheDiskHoldsBetweenTwoLooks) {
+  HarnessOptions options;
+  options.engine.disk_reserve_bytes = 8 << 20;
+  options.engine.segment_bytes = 1 << 20;
+  options.engine.spare_segments = 0;
+  EngineHarness harness(options);
+  harness.disk().set_capacity(32 << 20);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  const std::string payload(100'000, 'x');
+  JobSpec spec;
+  spec.payload = as_bytes(payload);
+  CallOptions call;
+  JobId id = 0;
+  Status status;
+  size_t jobs = 0;
+  for (; status.ok() && jobs < 1'000; ++jobs) {
+    status = harness.engine().enqueue(q, spec, call, id);
+  }
+  EXPECT_EQ(status.code(), Code::no_space) << jobs << " jobs: " << status.message();
+  EXPECT_GT(jobs, 100u);
+  const auto leased = harness.lease(q);
+  ASSERT_EQ(leased.size(), 1u);
+  EXPECT_EQ(harness.ack(q, leased[0].id, leased[0].generation), Code::ok);
+}
+
+// RocksDB can not open without room for a new file; the log's spare segments have it.
+TEST(EngineBasic, AFullDiskOpensInTheRoomOfASpareSegment) {
+  HarnessOptions options;
+  options.engine.segment_bytes = 1 << 20;
+  options.engine.spare_segments = 2;
+  EngineHarness harness(options);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  harness.enqueue(q, "j");
+  while (harness.engine().tick().value() == 0) {
+  }
+  const auto spares = [&] {
+    const std::vector<std::string> files = harness.disk().files();
+    return std::count_if(files.begin(), files.end(), [](const std::string& path) {
+      return path.find("spare") != std::string::npos;
+    });
+  };
+  for (int i = 0; i < 100 && spares() < 2; ++i) ASSERT_TRUE(harness.engine().tick().ok());
+  ASSERT_TRUE(harness.close().ok());
+  ASSERT_EQ(spares(), 2);
+  harness.options().refuse_store = [&] {
+    return spares() == 2 ? Status(Code::no_space, "full") : Status();
+  };
+  ASSERT_TRUE(harness.open().ok());
+  EXPECT_EQ(harness.lease(q).size(), 1u);
 }
 
 }  // namespace
