@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,6 +159,12 @@ void Child::write_some(std::string& input) {
 
 void Child::close_stdin() {
   close_fd(stdin_fd_);
+}
+
+size_t Child::stdin_unread() const {
+  int unread = 0;
+  if (stdin_fd_ < 0 || ::ioctl(stdin_fd_, FIONREAD, &unread) != 0 || unread < 0) return 0;
+  return static_cast<size_t>(unread);
 }
 
 bool Child::read_stdout(std::string& output) {

@@ -43,6 +43,8 @@ class Child {
   bool stdin_refused() const { return stdin_refused_; }
   void close_stdin();
   bool stdin_open() const { return stdin_fd_ >= 0; }
+  // Bytes in the pipe that the process has not read yet; 0 once its standard input is closed.
+  size_t stdin_unread() const;
 
   // Appends what is there. False once the process has closed its standard output.
   bool read_stdout(std::string& output);
