@@ -252,6 +252,11 @@ bool program_exists(const std::string& program) {
   }
 }
 
+bool program_is_a_file(const std::string& program) {
+  struct stat info {};
+  return program.find('/') != program.npos && ::stat(program.c_str(), &info) == 0;
+}
+
 std::string describe_exit(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);

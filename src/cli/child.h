@@ -75,6 +75,8 @@ class Child {
 
 // Whether a program can be run: a path, or a name to look up in PATH.
 bool program_exists(const std::string& program);
+// Whether there is a file that would be it if it were executable.
+bool program_is_a_file(const std::string& program);
 
 // "exit status 3", "killed by signal 9 (Killed)"
 std::string describe_exit(int status);

@@ -291,6 +291,10 @@ int run_push(Context& context, const PushOptions& options) {
   const uint64_t payload_bytes_max = options.payload_max.empty()
                                          ? payload_bytes_default_max
                                          : parse_size("--payload-max", options.payload_max);
+  if (payload_bytes_max == 0) fail_usage("--payload-max: must be at least 1");
+  if (!options.payloads.empty() && (options.file_given || options.format != "lines")) {
+    fail_usage("push: --file and --format go without payloads as arguments");
+  }
   if (options.payloads.empty()) {
     if (options.file == "-" && ::isatty(STDIN_FILENO) == 1) {
       context.out().note("reading jobs from the terminal, one per line; Ctrl-D ends");

@@ -422,6 +422,9 @@ void check_options(const WorkOptions& options) {
     fail_usage("work: say which command handles the jobs, behind --");
   }
   if (!program_exists(options.command[0])) {
+    if (program_is_a_file(options.command[0])) {
+      fail_usage("work: '" + printable(options.command[0], 80) + "' is not an executable file");
+    }
     fail_usage("work: there is no program '" + printable(options.command[0], 80) +
                "' to run (looked in PATH)");
   }
