@@ -177,7 +177,8 @@ class Global(CliCase):
     def test_options_that_would_be_ignored_are_refused(self):
         self.push("x")
         path = self.file("input", b"line")
-        for args in (("stat", "--watch", "0"), ("stat", "--watch", "99ms"), ("stat", "--count", "2"),
+        for args in (("stat", "--watch", "0"), ("stat", "--watch", "99ms"),
+                     ("stat", "--count", "2"),
                      ("push", "--file", path, "x"), ("push", "--file", "-", "x"),
                      ("push", "--format", "jsonl", "x"), ("push", "--payload-max", "0", "x"),
                      ("push", "--payload-max", "0")):
