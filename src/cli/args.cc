@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/failure.h"
+#include "cli/text.h"
 
 namespace wq::cli {
 namespace {
@@ -79,6 +80,17 @@ void take_marks_off(CLI::App& app) {
 // Help and version are printed by CLI11; anything else is a Failure like all others.
 int tell_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
+  // CLI11 says that a command is missing where an unknown one was given.
+  std::string path;
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().back();
+    path += at->get_name() + " ";
+  }
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (at->get_require_subcommand_min() > 0 && !unknown.empty() && !unknown[0].starts_with('-')) {
+    fail_usage("there is no command '" + path + printable(unknown[0], 60) + "'");
+  }
   std::string message = error.what();
   std::erase(message, mark);
   throw Failure{exit_usage, 0, std::move(message)};

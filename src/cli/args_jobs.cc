@@ -63,7 +63,8 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
   add_durability(command, o.durability);
-  command.callback([options, &chosen] {
+  command.callback([options, &chosen, &command] {
+    options->file_given = command.count("--file") > 0;
     chosen = [options](Context& context) { return run_push(context, *options); };
   });
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,6 +161,12 @@ void Child::close_stdin() {
   close_fd(stdin_fd_);
 }
 
+size_t Child::stdin_unread() const {
+  int unread = 0;
+  if (stdin_fd_ < 0 || ::ioctl(stdin_fd_, FIONREAD, &unread) != 0 || unread < 0) return 0;
+  return static_cast<size_t>(unread);
+}
+
 bool Child::read_stdout(std::string& output) {
   std::array<char, read_bytes> bytes;
   while (stdout_fd_ >= 0) {
@@ -243,6 +250,11 @@ bool program_exists(const std::string& program) {
     if (colon == rest.npos) return false;
     rest.remove_prefix(colon + 1);
   }
+}
+
+bool program_is_a_file(const std::string& program) {
+  struct stat info {};
+  return program.find('/') != program.npos && ::stat(program.c_str(), &info) == 0;
 }
 
 std::string describe_exit(int status) {

@@ -43,6 +43,8 @@ class Child {
   bool stdin_refused() const { return stdin_refused_; }
   void close_stdin();
   bool stdin_open() const { return stdin_fd_ >= 0; }
+  // Bytes in the pipe that the process has not read yet; 0 once its standard input is closed.
+  size_t stdin_unread() const;
 
   // Appends what is there. False once the process has closed its standard output.
   bool read_stdout(std::string& output);
@@ -73,6 +75,8 @@ class Child {
 
 // Whether a program can be run: a path, or a name to look up in PATH.
 bool program_exists(const std::string& program);
+// Whether there is a file that would be it if it were executable.
+bool program_is_a_file(const std::string& program);
 
 // "exit status 3", "killed by signal 9 (Killed)"
 std::string describe_exit(int status);

@@ -13,6 +13,7 @@ namespace wq::cli {
 
 // ---- push.cc
 struct PushOptions {
+  bool file_given = false;
   std::string queue = "default";
   std::vector<std::string> payloads;  // one job each; none: read `file`
   std::string file = "-";

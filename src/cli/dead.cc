@@ -246,6 +246,10 @@ int run_dead_purge(Context& context, const DeadOptions& options) {
   if (!options.yes) {
     wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
     check(wq_queue_get_stats(queue.get(), &stats, &err), err);
+    if (stats.dead == 0) {
+      context.out().note("no dead letters");
+      return exit_empty;
+    }
     fail_usage("this would remove " + plural(stats.dead, "dead letter") + " of " +
                printable(options.queue, 60) + " for ever; say --yes to do it");
   }

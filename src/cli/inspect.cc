@@ -131,8 +131,9 @@ void tell_locked(Output& out, const std::string& message) {
 }
 
 int watch_stats(Context& context, const StatOptions& options) {
-  constexpr int64_t pause_min_ms = 10;
-  const int64_t pause_ms = std::max(parse_duration_ms("--watch", options.watch), pause_min_ms);
+  constexpr int64_t pause_min_ms = 100;
+  const int64_t pause_ms = parse_duration_ms("--watch", options.watch);
+  if (pause_ms < pause_min_ms) fail_usage("--watch: at least 100ms; others need the store too");
   const StopSignals signals;
   Output& out = context.out();
   for (uint32_t look = 0;;) {
@@ -155,6 +156,7 @@ int watch_stats(Context& context, const StatOptions& options) {
 
 int run_stat(Context& context, const StatOptions& options) {
   if (!options.watch.empty()) return watch_stats(context, options);
+  if (options.count != 0) fail_usage("--count goes with --watch");
   const Store store = context.open_store();
   tell_stats(context, store, options.queue);
   return exit_ok;

@@ -2,6 +2,7 @@
 // "delya_ms" would otherwise be a job that runs at once.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/failure.h"
 #include "cli/job_draft.h"
@@ -133,15 +134,59 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
   }
 }
 
+constexpr size_t depth_max = 8;  // a job needs three
+
+// Sees each name before the parser drops a second member of the same one.
+class MemberCheck {
+ public:
+  bool operator()(Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      if (levels_.size() == depth_max) fail_field(place(), "is nested too deeply");
+      levels_.emplace_back();
+    } else if (event == Event::object_end || event == Event::array_end) {
+      levels_.pop_back();
+    } else if (event == Event::key) {
+      Level& level = levels_.back();
+      level.name = value.get<std::string>();
+      if (!level.seen.insert(level.name).second) fail_field(place(), "is given twice");
+    }
+    return true;
+  }
+
+  // The member that is read now: "headers.a".
+  std::string place() const {
+    std::string text;
+    for (const Level& level : levels_) {
+      if (!level.name.empty()) text += (text.empty() ? "" : ".") + printable(level.name, 60);
+    }
+    return text.empty() ? "the line" : text;
+  }
+
+ private:
+  struct Level {
+    std::string name;
+    std::set<std::string> seen;
+  };
+  std::vector<Level> levels_;
+};
+
+Json parse_line(std::string_view line) {
+  MemberCheck check;
+  try {
+    return Json::parse(
+        line, [&](int, Json::parse_event_t event, Json& value) { return check(event, value); });
+  } catch (const Json::parse_error& error) {
+    fail_usage("not JSON: at byte " + std::to_string(error.byte));
+  } catch (const Json::exception&) {
+    fail_field(check.place(), "is a number that is out of range");
+  }
+}
+
 }  // namespace
 
 JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
-  Json json;
-  try {
-    json = Json::parse(line);
-  } catch (const Json::parse_error& error) {
-    fail_usage("not JSON: at byte " + std::to_string(error.byte));
-  }
+  const Json json = parse_line(line);
   if (!json.is_object()) fail_usage("must be a JSON object with a payload");
   const bool has_text = json.contains("payload"), has_base64 = json.contains("payload_base64");
   if (has_text == has_base64) fail_field("payload", "give one of payload and payload_base64");

@@ -5,12 +5,18 @@
 // A job counts as begun when a byte of its line was handed to the pipe. Whole lines are written at
 // once where the pipe promises that (up to PIPE_BUF bytes); a longer one can be cut if we are
 // killed, so handlers must ignore a last line without newline.
+//
+// An answer counts for a job only if the handler had read the whole line of that job: what is
+// written is compared with what is left in the pipe. The newline of the first line is held back
+// until the handler has read the rest of it, so that what it said before it began to read is seen
+// to be no answer. A handler that answers no job has lost count: it is ended, its jobs go back.
 #include <limits.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <limits>
 
 #include "cli/child.h"
 #include "cli/runner.h"
@@ -30,15 +36,21 @@ bool same(const wq_token& a, const wq_token& b) {
 
 struct Handler {
   Child child;
-  std::deque<LeasedJob> jobs;     // in the order they are told; the first begun() were told
-  std::deque<std::string> lines;  // of the jobs that were not
-  std::string input;              // on its way into the pipe
-  std::string output;             // not yet a whole line
-  SteadyTime head_since{};        // since when jobs.front() is the one to be answered
-  SteadyTime leave_by{};          // when one that should end by itself must be gone
+  std::deque<LeasedJob> jobs;      // in the order they are told; the first begun() were told
+  std::deque<std::string> lines;   // of the jobs that were not
+  std::deque<uint64_t> line_ends;  // where the line of each begun job ends in all it is given
+  uint64_t given_bytes = 0;        // of lines, moved to the input so far
+  uint64_t written_bytes = 0;      // of those, into the pipe
+  std::string input;               // on its way into the pipe
+  std::string output;              // not yet a whole line
+  SteadyTime head_since{};         // since when jobs.front() is the one to be answered
+  SteadyTime leave_by{};           // when one that should end by itself must be gone
+  SteadyTime started_at{};
+  bool newline_held = false;  // of the first line
   bool answered = false;
   bool output_closed = false;
-  std::string ended_by;  // why we ended it ourselves
+  std::string ended_by;     // why we ended it ourselves
+  bool lost_count = false;  // that was an answer to no job
 
   // It is about to end, by its will or ours: nothing more is given to it.
   bool leaving() const {
@@ -46,6 +58,9 @@ struct Handler {
   }
 
   size_t begun() const { return jobs.size() - lines.size(); }
+  bool has_read_first() const {
+    return begun() > 0 && written_bytes - child.stdin_unread() >= line_ends.front();
+  }
 };
 
 class LinesRunner final : public Runner {
@@ -62,6 +77,7 @@ class LinesRunner final : public Runner {
   void take(LeasedJob job) override;
   void step() override;
   void add_polls(std::vector<pollfd>& polls) const override;
+  int64_t wait_max_ms() const override;
   void finish() override;
   void kill_all() override;
   void each_job(const std::function<void(const LeasedJob&)>& visit) const override;
@@ -71,6 +87,7 @@ class LinesRunner final : public Runner {
   bool start(Handler& handler);
   std::string line_of(const LeasedJob& job) const;
   void feed(Handler& handler);
+  void give_newline(Handler& handler);
   void read_answers(Handler& handler);
   void answer(Handler& handler, std::string_view line);
   void check_time(Handler& handler);
@@ -136,6 +153,9 @@ bool LinesRunner::start(Handler& handler) {
   }
   handler.answered = handler.output_closed = false;
   handler.leave_by = SteadyTime{};
+  handler.given_bytes = handler.written_bytes = 0;
+  handler.started_at = std::chrono::steady_clock::now();
+  handler.newline_held = false;
   handler.input.clear();
   handler.output.clear();
   return true;
@@ -149,16 +169,35 @@ std::string LinesRunner::line_of(const LeasedJob& job) const {
 
 void LinesRunner::feed(Handler& handler) {
   for (;;) {
+    const size_t before = handler.input.size();
     handler.child.write_some(handler.input);
-    if (!handler.input.empty() || handler.lines.empty() || handler.leaving()) break;
-    while (!handler.lines.empty() &&
+    if (!handler.child.stdin_refused()) handler.written_bytes += before - handler.input.size();
+    if (!handler.input.empty()) break;
+    if (handler.newline_held) give_newline(handler);
+    if (handler.newline_held || handler.leaving()) break;
+    if (handler.input.empty() && handler.lines.empty()) break;
+    while (!handler.lines.empty() && !handler.newline_held &&
            (handler.input.empty() ||
             handler.input.size() + handler.lines.front().size() <= PIPE_BUF)) {
+      handler.newline_held = handler.given_bytes == 0;
       handler.input += handler.lines.front();
+      handler.given_bytes += handler.lines.front().size();
+      handler.line_ends.push_back(handler.given_bytes);
       handler.lines.pop_front();
+      if (handler.newline_held) handler.input.pop_back();
     }
   }
-  if (finishing_ && handler.input.empty() && handler.lines.empty()) handler.child.close_stdin();
+  const bool all_given = handler.input.empty() && handler.lines.empty() && !handler.newline_held;
+  if (finishing_ && all_given) handler.child.close_stdin();
+}
+
+// Looks for answers only after it was seen that the handler reads: they were said before.
+void LinesRunner::give_newline(Handler& handler) {
+  if (handler.child.stdin_unread() > 0) return;
+  read_answers(handler);
+  if (handler.leaving()) return;
+  handler.newline_held = false;
+  handler.input = "\n";
 }
 
 void LinesRunner::read_answers(Handler& handler) {
@@ -186,13 +225,15 @@ void LinesRunner::answer(Handler& handler, std::string_view line) {
   if (kind == 0) {
     handler.ended_by =
         "it answered '" + printable(line, 60) + "', which is none of ok, retry, fail, release";
-  } else if (handler.begun() == 0) {
-    handler.ended_by = "it answered more lines than it was given jobs";
+  } else if (!handler.has_read_first()) {
+    handler.lost_count = true;
+    handler.ended_by = "it answered '" + printable(line, 60) + "' to no job that it had read";
   } else {
     handler.answered = true;
     deaths_ = 0;
     tell(handler.jobs.front(), kind, kind == WQ_SETTLE_NACK || kind == WQ_SETTLE_FAIL ? text : "");
     handler.jobs.pop_front();
+    handler.line_ends.pop_front();
     handler.head_since = std::chrono::steady_clock::now();
   }
 }
@@ -211,24 +252,27 @@ void LinesRunner::bury(Handler& handler, int status) {
   handler.child.pass_stderr(out);
   const std::string how =
       handler.ended_by.empty() ? "the handler ended: " + describe_exit(status) : handler.ended_by;
-  const bool died_of_job = handler.begun() > 0;
+  const bool died_of_job = handler.begun() > 0 && !handler.lost_count;
+  const uint64_t id = died_of_job ? handler.jobs.front().token.id : 0;
+  // One bad job that is tried again and again is not counted twice.
+  if (!handler.answered && (!died_of_job || id != died_of_)) ++deaths_;
+  if (handler.lost_count) out.warning("a handler was ended: " + handler.ended_by);
   if (died_of_job) {
-    const uint64_t id = handler.jobs.front().token.id;
-    // One bad job that is tried again and again is not counted twice.
-    if (!handler.answered && id != died_of_) ++deaths_;
     died_of_ = id;
     tell(handler.jobs.front(), WQ_SETTLE_NACK, failure_text(handler.child.stderr_tail(), how));
   }
   give_back(handler, died_of_job ? 1 : 0);
   handler.jobs.clear();
   handler.lines.clear();
+  handler.line_ends.clear();
   handler.child.close_stdin();
   if (deaths_ >= deaths_max && !finishing_) {
     broken_by = Failure{exit_other, 0,
-                        "the handlers end without answering: " +
+                        "the handlers end without answering a job: " +
                             printable(failure_text(handler.child.stderr_tail(), how), 200)};
   }
   handler.ended_by.clear();
+  handler.lost_count = false;
 }
 
 // To the head of the queue, last one first, so that they stand there in their old order.
@@ -251,8 +295,9 @@ void LinesRunner::tell(const LeasedJob& job, uint32_t kind, std::string error) {
 void LinesRunner::step() {
   for (Handler& handler : handlers_) {
     if (!handler.child.running()) continue;
-    feed(handler);
+    // What it said before it is given a job is no answer to that job.
     read_answers(handler);
+    feed(handler);
     handler.child.pass_stderr(out);
     check_time(handler);
     see_off(handler);
@@ -277,10 +322,23 @@ void LinesRunner::see_off(Handler& handler) {
 
 void LinesRunner::add_polls(std::vector<pollfd>& polls) const {
   for (const Handler& handler : handlers_) {
-    if (handler.child.running()) {
-      handler.child.add_polls(polls, !handler.input.empty() || !handler.lines.empty());
-    }
+    if (!handler.child.running()) continue;
+    const bool wants_write = !handler.newline_held && !handler.lines.empty();
+    handler.child.add_polls(polls, !handler.input.empty() || wants_write);
   }
+}
+
+// Nothing tells that a pipe was read. So a new handler is looked at often, one that takes long to
+// start less and less.
+int64_t LinesRunner::wait_max_ms() const {
+  int64_t wait_ms = std::numeric_limits<int64_t>::max();
+  for (const Handler& handler : handlers_) {
+    if (!handler.child.running() || !handler.newline_held || handler.leaving()) continue;
+    const auto age = std::chrono::steady_clock::now() - handler.started_at;
+    const int64_t age_ms = std::chrono::duration_cast<std::chrono::milliseconds>(age).count();
+    wait_ms = std::min(wait_ms, std::max<int64_t>(1, age_ms / 8));
+  }
+  return wait_ms;
 }
 
 void LinesRunner::finish() {

@@ -1,5 +1,6 @@
 // The wq program: parses, runs one command, and turns how it ended into a message and an exit code.
 // It is written over wq.h only, as any other user of the library. Thread model: one thread.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,6 +27,16 @@ void tell_failure(Output& out, const Failure& failure) {
   const char* const hint =
       failure.exit_code == exit_usage && failure.code == 0 ? "; --help shows how" : "";
   out.error_bytes("wq: " + failure.message + hint + "\n");
+}
+
+// A standard descriptor that is closed would be given to the next file that is opened: results
+// would be written into the store. What stands in for it refuses: reads of 0, writes to 1 and 2.
+void fill_standard_descriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != fd) ::close(opened);
+  }
 }
 
 int run_command(const Invocation& invocation) {
@@ -62,6 +73,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A closed pipe is an error like others: it must not end the program before the store is closed.
   ::signal(SIGPIPE, SIG_IGN);
+  wq::cli::fill_standard_descriptors();
   try {
     return wq::cli::run(argc, argv);
   } catch (const std::exception& error) {

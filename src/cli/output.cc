@@ -24,14 +24,19 @@ bool want_colors(const std::string& mode) {
   return ::isatty(STDOUT_FILENO) == 1;
 }
 
-// Returns 0 or the errno that stopped it.
-int write_all(int fd, std::string_view bytes) {
+// Returns 0 or the errno that stopped it, and leaves in `bytes` what was not written.
+int write_all(int fd, std::string_view& bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno != EINTR) return errno;
     if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
   }
   return 0;
+}
+
+// For standard error.
+void write_or_drop(std::string_view bytes) {
+  (void)write_all(STDERR_FILENO, bytes);
 }
 
 const char* code_of(Color color) {
@@ -70,13 +75,16 @@ void Output::record(const Record& record) {
 
 void Output::raw(std::string_view bytes) {
   buffer_ += bytes;
+  given_bytes_ += bytes.size();
   if (buffer_.size() >= buffer_bytes_max) flush();
 }
 
 void Output::flush() {
   if (buffer_.empty()) return;
   clear_status();
-  const int failed = write_all(STDOUT_FILENO, buffer_);
+  std::string_view rest = buffer_;
+  const int failed = write_all(STDOUT_FILENO, rest);
+  taken_bytes_ += buffer_.size() - rest.size();
   buffer_.clear();
   if (failed != 0) fail_errno("standard output", failed);
 }
@@ -93,18 +101,18 @@ void Output::warning(std::string_view text) {
 
 void Output::error_bytes(std::string_view bytes) {
   clear_status();
-  (void)write_all(STDERR_FILENO, bytes);
+  write_or_drop(bytes);
 }
 
 void Output::status(std::string_view text) {
   if (!status_enabled_) return;
-  (void)write_all(STDERR_FILENO, "\r\033[K" + std::string(text));
+  write_or_drop("\r\033[K" + std::string(text));
   status_drawn_ = true;
 }
 
 void Output::clear_status() {
   if (!status_drawn_) return;
-  (void)write_all(STDERR_FILENO, "\r\033[K");
+  write_or_drop("\r\033[K");
   status_drawn_ = false;
 }
 

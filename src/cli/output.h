@@ -32,6 +32,9 @@ class Output {
   void raw(std::string_view bytes);
   // Throws a Failure if standard output does not take it (closed pipe, full disk).
   void flush();
+  // Bytes given so far, and how many of them standard output has taken.
+  uint64_t given_bytes() const { return given_bytes_; }
+  uint64_t taken_bytes() const { return taken_bytes_; }
 
   void note(std::string_view text);          // for people; not with --quiet or --json
   void warning(std::string_view text);       // always
@@ -49,6 +52,7 @@ class Output {
   bool status_enabled_ = false;
   bool status_drawn_ = false;
   std::string buffer_;
+  uint64_t given_bytes_ = 0, taken_bytes_ = 0;
 };
 
 // Rows of cells, printed with columns aligned. The first row is the heading.

@@ -1,4 +1,7 @@
-// wq pull: leases jobs for a script, which settles them with wq ack or wq nack by their token.
+// wq pull: leases jobs for a script, which settles them with wq ack or wq nack by their token. A
+// job whose token could not be told is given back at once: nobody could settle it.
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
@@ -9,7 +12,9 @@ namespace {
 
 constexpr size_t line_columns_max = 400;
 
-void tell_jobs(Context& context, const PullOptions& options, const Batch& batch) {
+// `ends` gets where the text of each job ends in the output.
+void tell_jobs(Context& context, const PullOptions& options, const Batch& batch,
+               std::vector<uint64_t>& ends) {
   Output& out = context.out();
   for (size_t i = 0; i < wq_batch_count(batch.get()); ++i) {
     const wq_job job = job_at(batch, i);
@@ -24,6 +29,53 @@ void tell_jobs(Context& context, const PullOptions& options, const Batch& batch)
     } else {
       out.line(token + "\t" + printable(view_of(job.payload), line_columns_max));
     }
+    ends.push_back(out.given_bytes());
+  }
+  out.flush();
+}
+
+// Gives back what was leased and not told, to the head of its queue, the last one first, so that
+// they stand there in their old order. Returns how many.
+uint64_t give_back(const std::vector<wq_queue*>& handles, const Batch& batch, size_t told) {
+  uint64_t released = 0;
+  for (size_t queue_index = 0; queue_index < handles.size(); ++queue_index) {
+    std::vector<wq_settle_item> items;
+    for (size_t i = wq_batch_count(batch.get()); i > told; --i) {
+      const wq_job job = job_at(batch, i - 1);
+      if (job.queue_index != queue_index) continue;
+      wq_settle_item item = WQ_SETTLE_ITEM_INIT;
+      item.kind = WQ_SETTLE_RELEASE;
+      item.flags = WQ_RELEASE_FRONT;
+      item.id = job.id;
+      item.generation = job.generation;
+      items.push_back(item);
+    }
+    if (items.empty()) continue;
+    std::vector<int32_t> codes(items.size(), WQ_OK);
+    wq_error err = WQ_ERROR_INIT;
+    const int32_t code = wq_settle_many(handles[queue_index], items.data(), items.size(),
+                                        sizeof(wq_settle_item), codes.data(), nullptr, &err);
+    if (code != WQ_OK && std::find(codes.begin(), codes.end(), code) == codes.end()) continue;
+    released += static_cast<uint64_t>(std::count(codes.begin(), codes.end(), WQ_OK));
+  }
+  return released;
+}
+
+void tell_or_give_back(Context& context, const PullOptions& options,
+                       const std::vector<wq_queue*>& handles, const Batch& batch) {
+  std::vector<uint64_t> ends;
+  try {
+    tell_jobs(context, options, batch, ends);
+  } catch (Failure& failure) {
+    const uint64_t taken = context.out().taken_bytes();
+    const auto told = std::upper_bound(ends.begin(), ends.end(), taken) - ends.begin();
+    const uint64_t untold = wq_batch_count(batch.get()) - static_cast<uint64_t>(told);
+    const uint64_t released = give_back(handles, batch, static_cast<size_t>(told));
+    failure.message += "; " + plural(released, "job") + " given back";
+    if (released < untold) {
+      failure.message += ", " + format_count(untold - released) + " stay leased until the deadline";
+    }
+    throw;
   }
 }
 
@@ -60,7 +112,7 @@ int run_pull(Context& context, const PullOptions& options) {
       return exit_empty;
     }
     check(code, err);
-    tell_jobs(context, options, batch);
+    tell_or_give_back(context, options, handles, batch);
     pulled += static_cast<uint32_t>(wq_batch_count(batch.get()));
     take.wait_ms = 0;
   }

@@ -28,6 +28,10 @@ constexpr size_t group_bytes_max = 4 << 20;  // a longer group would gain nothin
 // A line of JSON may escape each byte of its payload with six.
 constexpr uint64_t json_line_bytes_extra = 1 << 20;
 
+std::string were_pushed(uint64_t count, const char* which = "") {
+  return plural(count, "job") + which + (count == 1 ? " was" : " were") + " pushed";
+}
+
 class InputFile {
  public:
   explicit InputFile(const std::string& path) : name_(path == "-" ? "standard input" : path) {
@@ -110,20 +114,26 @@ void Pusher::push_group() {
                       enqueued.data(), sizeof(wq_enqueued), nullptr, &err);
   if (code != WQ_OK) {
     std::string message = message_of(code, err);
-    if (pushed_ > 0) message += "; " + plural(pushed_, "job") + " before it were pushed";
+    if (pushed_ > 0) message += "; " + were_pushed(pushed_, " before it");
     if (wq_error_maybe_committed(code)) message += "; these jobs may have been pushed all the same";
     throw Failure{exit_code_of(code), code, std::move(message)};
   }
-  tell(enqueued);
   pushed_ += group_.size();
+  if (first_id_ == 0) first_id_ = enqueued.front().job_id;
+  last_id_ = enqueued.back().job_id;
+  try {
+    tell(enqueued);
+  } catch (Failure& failure) {
+    failure.message += "; " + were_pushed(pushed_) + " all the same (ids " +
+                       std::to_string(first_id_) + " to " + std::to_string(last_id_) + ")";
+    throw;
+  }
   group_.clear();
   group_bytes_ = 0;
 }
 
 void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
   Output& out = context_.out();
-  if (first_id_ == 0) first_id_ = enqueued.front().job_id;
-  last_id_ = enqueued.back().job_id;
   for (const wq_enqueued& job : enqueued) {
     if (out.json()) {
       Record record;
@@ -230,7 +240,7 @@ void push_lines(Context& context, const LineSource& source, LineReader& reader, 
   } catch (Failure& failure) {
     if (failure.code == 0 && failure.exit_code == exit_usage) {
       pusher.push_group();
-      failure.message += "; " + plural(pusher.pushed(), "job") + " before it were pushed";
+      failure.message += "; " + were_pushed(pusher.pushed(), " before it");
     }
     throw;
   }
@@ -281,6 +291,10 @@ int run_push(Context& context, const PushOptions& options) {
   const uint64_t payload_bytes_max = options.payload_max.empty()
                                          ? payload_bytes_default_max
                                          : parse_size("--payload-max", options.payload_max);
+  if (payload_bytes_max == 0) fail_usage("--payload-max: must be at least 1");
+  if (!options.payloads.empty() && (options.file_given || options.format != "lines")) {
+    fail_usage("push: --file and --format go without payloads as arguments");
+  }
   if (options.payloads.empty()) {
     if (options.file == "-" && ::isatty(STDIN_FILENO) == 1) {
       context.out().note("reading jobs from the terminal, one per line; Ctrl-D ends");

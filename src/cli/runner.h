@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,8 @@ class Runner {
   // Moves everything on that can be moved without waiting.
   virtual void step() = 0;
   virtual void add_polls(std::vector<pollfd>& polls) const = 0;
+  // When to move on at the latest, whatever the polls say.
+  virtual int64_t wait_max_ms() const { return std::numeric_limits<int64_t>::max(); }
 
   // No more jobs will come: gives back what was not begun, lets the rest end.
   virtual void finish() = 0;

@@ -58,6 +58,7 @@ class Worker {
   void extend();
   void feed();
   void wait();
+  bool takes_more() const { return !stopping_ && !(options_.once && totals_.leased > 0); }
   bool finished() const {
     return stopping_ && runner_->in_flight() == 0 && !runner_->has_processes();
   }
@@ -161,10 +162,12 @@ void Worker::loop() {
   while (!finished()) {
     mind_signals();
     if (runner_->broken()) stop();
-    if (!stopping_) feed();
-    if (!stopping_) lease();
+    if (takes_more()) feed();
+    if (takes_more()) lease();
     runner_->step();
     settle();
+    // Not before its job is settled: a stop gives back what was not begun.
+    if (!takes_more() && !stopping_ && runner_->in_flight() == 0) stop();
     extend();
     progress_->update(totals_.acked, std::to_string(runner_->in_flight()) + " in work, " +
                                          std::to_string(totals_.retried + totals_.failed) +
@@ -210,7 +213,6 @@ void Worker::lease() {
   if (code != WQ_EMPTY && code != WQ_PAUSED && code != WQ_DISABLED) {
     check(code, err);
     hand_out(batch);
-    if (options_.once) stop();
     return;
   }
   const bool fed_out = options_.feed && !feed_;
@@ -363,15 +365,16 @@ void Worker::feed() {
 }
 
 void Worker::wait() {
-  if (finished() || (feed_ && feed_has_more_)) return;
+  if (finished() || (takes_more() && feed_ && feed_has_more_)) return;
   // Nothing runs: the wait is that of wq_lease.
   if (!stopping_ && runner_->in_flight() == 0 && !feed_) return;
   std::vector<pollfd> polls = {{signals_.fd(), POLLIN, 0}};
-  if (feed_ && !stopping_) polls.push_back({STDIN_FILENO, POLLIN, 0});
+  if (feed_ && takes_more()) polls.push_back({STDIN_FILENO, POLLIN, 0});
   runner_->add_polls(polls);
   const auto now = steady_clock::now();
   int64_t timeout_ms = std::chrono::duration_cast<milliseconds>(extend_at_ - now).count();
   timeout_ms = std::clamp<int64_t>(timeout_ms, 0, poll_ready_ms);
+  timeout_ms = std::min(timeout_ms, runner_->wait_max_ms());
   ::poll(polls.data(), polls.size(), static_cast<int>(timeout_ms));
 }
 
@@ -419,6 +422,9 @@ void check_options(const WorkOptions& options) {
     fail_usage("work: say which command handles the jobs, behind --");
   }
   if (!program_exists(options.command[0])) {
+    if (program_is_a_file(options.command[0])) {
+      fail_usage("work: '" + printable(options.command[0], 80) + "' is not an executable file");
+    }
     fail_usage("work: there is no program '" + printable(options.command[0], 80) +
                "' to run (looked in PATH)");
   }

@@ -36,7 +36,7 @@ class Look(CliCase):
 
     def test_watch_counts(self):
         self.push("a")
-        records = self.json("stat", "--watch", "10ms", "--count", "3")
+        records = self.json("stat", "--watch", "100ms", "--count", "3")
         self.assertEqual([r["queues"][0]["ready"] for r in records], [1, 1, 1])
 
     def test_backends(self):
@@ -169,6 +169,23 @@ class Global(CliCase):
         for args in ((), ("nonsense",), ("push", "--nonsense"), ("dead",), ("ack",),
                      ("--backend", "x", "stat"), ("stat", "--count", "x")):
             self.assertTrue(self.wq(*args, code=2).err)
+
+    def test_an_unknown_command_is_named(self):
+        for args in (("nosuch",), ("dead", "nosuch"), ("queue", "nosuch"), ("log", "nosuch")):
+            self.assertIn(f"no command '{' '.join(args)}'", self.wq(*args, code=2).err)
+
+    def test_options_that_would_be_ignored_are_refused(self):
+        self.push("x")
+        path = self.file("input", b"line")
+        for args in (("stat", "--watch", "0"), ("stat", "--watch", "99ms"),
+                     ("stat", "--count", "2"),
+                     ("push", "--file", path, "x"), ("push", "--file", "-", "x"),
+                     ("push", "--format", "jsonl", "x"), ("push", "--payload-max", "0", "x"),
+                     ("push", "--payload-max", "0")):
+            self.assertTrue(self.wq(*args, code=2).err)
+        self.assertEqual(self.counts(), {"ready": 1})
+        self.assertIn("not an executable", self.wq("work", "--", "/etc/passwd", code=2).err)
+        self.assertIn("no dead letters", self.wq("dead", "purge", "-q", "default", code=4).err)
 
     def test_no_store(self):
         for command in (("stat",), ("ls",), ("pull",), ("work", "--", "cat"), ("verify",),

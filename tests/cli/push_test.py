@@ -3,9 +3,10 @@
 import base64
 import json
 import os
+import subprocess
 import unittest
 
-from cli_case import CliCase
+from cli_case import PROGRAM, CliCase
 
 
 class PushArguments(CliCase):
@@ -60,6 +61,16 @@ class PushArguments(CliCase):
             result = self.wq("push", *args, "--", "x", code=2)
             self.assertIn(word, result.err)
         self.assertFalse(os.path.exists(self.store))
+
+
+    def test_pushed_but_not_told(self):
+        for args in (("push", "x", "y"), ("--json", "push", "x")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, "--store", self.store, *args], stdout=full,
+                                      stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, b"No space left.*(2 jobs were|1 job was) pushed")
+        self.assertEqual(self.counts(), {"ready": 3})
 
 
 class PushLines(CliCase):
@@ -188,6 +199,15 @@ class PushJson(CliCase):
         (b'{"payload":"x","backoff":{"kind":"list","list_ms":[]}}', "backoff"),
         (b'{"payload":"x","backoff":{"kind":"exponential","base_ms":9,"max_ms":1}}', "backoff"),
         (b'{"payload":"\xff"}', "JSON"),
+        (b'{"payload":"b","delay_ms":1e400}', "delay_ms: is a number that is out of range"),
+        (b'{"payload":"b","backoff":{"kind":"fixed","base_ms":-1e999}}', "backoff.base_ms"),
+        (b'{"payload":' + b"[" * 100_000, "nested too deeply"),
+        (b'{"payload":"b","headers":' + b'{"a":' * 9, "nested too deeply"),
+        (b'{"payload":"a","payload":"b"}', "payload: is given twice"),
+        (b'{"payload":"a","headers":{"h":"1","g":"2","h":"1"}}', "headers.h: is given twice"),
+        (b'{"payload":"a","headers":[{"name":"h","value":"1","name":"h"}]}', "headers.name"),
+        (b'{"payload":"a","backoff":{"kind":"fixed","base_ms":1,"base_ms":2}}',
+         "backoff.base_ms: is given twice"),
     )
 
     def test_a_bad_line_is_named_and_nothing_is_pushed(self):
@@ -199,6 +219,18 @@ class PushJson(CliCase):
                 self.assertIn(field, result.err)
                 self.assertIn("nothing was pushed", result.err)
                 self.assertFalse(os.path.exists(self.store))
+
+    def test_a_bad_line_as_json(self):
+        for bad in (b'{"payload":"b","delay_ms":1e400}', b'{"payload":"a","payload":"b"}'):
+            result = self.wq("--json", "push", "--format", "jsonl", code=2, stdin=b"\n" + bad)
+            error = json.loads(result.err)["error"]
+            self.assertEqual((error["code"], error["exit_code"]), ("", 2))
+            self.assertIn("line 2", error["message"])
+
+    def test_the_same_name_in_two_objects_is_fine(self):
+        self.wq("push", "--format", "jsonl", stdin=b'{"payload":"a","headers":'
+                b'[{"name":"n","value":"1"},{"name":"n","value":"2"}]}')
+        self.assertEqual(len(self.json("pull")[0]["headers"]), 2)
 
     def test_partial_pushes_what_stands_before(self):
         path = self.file("jobs", b'{"payload":"a"}\n{"payload":"b"}\n{"payload":3}\n')

@@ -1,9 +1,10 @@
 """wq pull, ack, nack, release, extend, cancel, show and dead: every way out of a lease, and what is
 said about tokens and entries that are no longer valid."""
 
+import subprocess
 import unittest
 
-from cli_case import CliCase
+from cli_case import PROGRAM, CliCase
 
 
 class Settle(CliCase):
@@ -19,6 +20,20 @@ class Settle(CliCase):
         self.wq("ack", token)
         self.assertEqual(self.counts(), {})
         self.assertEqual(self.stat()["acked_total"], 1)
+
+    def test_what_could_not_be_told_goes_back(self):
+        ids = self.push("a", "b", "c")
+        for args in (("pull",), ("pull", "-n", "2"), ("--json", "pull", "-n", "9")):
+            for target in (">/dev/full", ">&-"):
+                done = subprocess.run(["sh", "-c", f'exec "$@" {target}', "sh", PROGRAM, "--store",
+                                       self.store, *args], stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(b"given back", done.stderr)
+                self.assertEqual(self.counts(), {"ready": 3})
+        self.wq("pull", "--payload", self.path("no/such"), code=3)
+        self.wq("verify")
+        jobs = self.json("pull", "-n", "9")
+        self.assertEqual([(job["id"], job["attempts"]) for job in jobs], [(i, 1) for i in ids])
 
     def test_a_token_is_good_once(self):
         self.push("a")

@@ -5,7 +5,7 @@ import os
 import stat
 import unittest
 
-from cli_case import CliCase
+from cli_case import SIGTERM, CliCase
 
 
 class WorkExec(CliCase):
@@ -255,6 +255,61 @@ class WorkLines(CliCase):
         self.push("x")
         self.work("tab", "print('ok')\nprint('ok')")
         self.assertEqual(self.stat()["acked_total"], 1)
+
+    def test_an_answer_before_the_job_was_read_is_none(self):
+        # It answers first and reads later: for the program the answer is there when the job is.
+        self.push("a", "b")
+        for options in (("--stop-when-empty",), ("--once",)):
+            result = self.wq("work", *options, "--lines", "tab", "--", "sh", "-c",
+                             "echo ok; cat >/dev/null", code=0 if options[0] == "--once" else 1)
+            self.assertIn("a handler was ended: it answered 'ok' to no job", result.err)
+        self.assertEqual(self.stat()["acked_total"], 0)
+        self.assertEqual(self.counts(), {"ready": 2})
+        self.assertEqual(self.json("show", "1")[0]["attempts"], 0)
+
+    def test_answers_of_a_handler_that_never_reads_end_the_worker(self):
+        self.push("a", "b")
+        fifo = self.fifo("never")
+        result = self.wq("work", "--lines", "json", "--", "sh", "-c",
+                         f"echo ok; echo ok; read x <{fifo}", code=1)
+        self.assertEqual(result.err.count("a handler was ended"), 5)
+        self.assertIn("without answering a job", result.err)
+        self.assertEqual(self.counts(), {"ready": 2})
+
+    def test_an_answer_too_many_is_not_kept_for_the_next_job(self):
+        self.wq("queue", "set", "default", "--backoff", "fixed:100ms")
+        self.push("x")
+        told, seen = self.fifo("told"), self.path("seen")
+        # The answer too many comes while no job is out, and the job is tried again soon after.
+        body = ("if line.split(b'\\t')[2] == b'1':\n"
+                "    sys.stdout.write('retry no\\n'); sys.stdout.flush()\n"
+                f"    open({told!r}).read()\n"
+                f"else: open({seen!r}, 'wb').write(line)\n"
+                "print('ok')")
+        running = self.start("--json", "work", "--lines", "tab", "--", *self.handler(body))
+        self.assertEqual(json.loads(running.read_line())["outcome"], "retry")
+        with open(told, "wb"):
+            pass
+        # It may have been handed out again before the answer was seen; then it goes back first.
+        outcomes = [json.loads(running.read_line())["outcome"]]
+        while outcomes[-1] == "release":
+            outcomes.append(json.loads(running.read_line())["outcome"])
+        self.assertEqual(outcomes[-1], "ack")
+        self.assertTrue(self.read("seen").endswith(b"\tx\n"))
+        running.send(SIGTERM)
+        self.assertIn("it answered 'ok' to no job", running.finish().err)
+
+    def test_once(self):
+        for form in ("json", "tab"):
+            self.push("a", "b", queue=form)
+            events = self.json("work", "-q", form, "--once", "--lines", form, "-n", "4", "--",
+                               *self.handler("print('ok')"))
+            self.assertEqual([e.get("outcome") for e in events], ["ack", None])
+            self.assertEqual(self.counts(form), {"ready": 1})
+        self.wq("work", "-q", "tab", "--once", "--lines", "tab", "--",
+                *self.handler("print('fail no')"))
+        self.assertEqual(self.counts("tab"), {"dead": 1})
+        self.wq("work", "-q", "tab", "--once", "--lines", "tab", "--", "cat", code=4)
 
     def test_timeout_of_a_handler(self):
         self.push("slow", "fast", options=("--max-attempts", "1"))
