@@ -173,7 +173,7 @@ class Locked(CliCase):
 
     def test_watch_tells_and_goes_on(self):
         running = self.hold()
-        watching = self.start("--json", "stat", "--watch", "10ms")
+        watching = self.start("--json", "stat", "--watch", "100ms")
         self.assertIn(str(running.process.pid), json.loads(watching.read_line())["locked"])
         running.finish()
         while "store" not in json.loads(watching.read_line()):
