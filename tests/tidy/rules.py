@@ -340,20 +340,6 @@ def reached_tests(tree):
                           "tests/CMakeLists.txt does not name this directory")
 
 
-def known_failures(tree):
-    """A test is switched off in the open only: the changelog names it."""
-    told = set(re.findall(r"`(\w+)`", tree.files.get("CHANGELOG.md", "")))
-    for path, text in tree.files.items():
-        if os.path.basename(path) != "CMakeLists.txt" or not path.startswith("tests/"):
-            continue
-        code = re.sub(r"#[^\n]*", lambda comment: " " * len(comment.group()), text)
-        for match in re.finditer(r"set_tests_properties\(([^)]*?)PROPERTIES([^)]*)\)", code):
-            for name in match.group(1).split():
-                if "DISABLED" in match.group(2).split() and name not in told:
-                    yield Problem(path, cpp_scan.line_of(code, match.start()), "known_failure",
-                                  f"{name} is switched off, and CHANGELOG.md does not say `{name}`")
-
-
 # ---- the C ABI ----------------------------------------------------------------------------------
 
 HEADER = "include/wq.h"
@@ -408,4 +394,4 @@ def code_values(tree):
 
 RULES = (text_shape, ascii_only, no_marks, no_machine_paths, file_length, function_length,
          include_direction, third_party, banned_calls, file_header, listed_sources, reached_tests,
-         known_failures, api_documentation, export_map, code_values)
+         api_documentation, export_map, code_values)

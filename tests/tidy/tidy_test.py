@@ -275,14 +275,6 @@ class FileRules(TidyCase):
         self.clean(files)
         self.fires(dict(files, **{"tests/CMakeLists.txt": "set(d sim)\n"}), "unreached_tests")
 
-    def test_known_failures(self):
-        properties = "set_tests_properties(a_test b_test PROPERTIES DISABLED TRUE)\n"
-        off = {"tests/CMakeLists.txt": properties}
-        self.clean(dict(off, **{"CHANGELOG.md": "- `a_test`, `b_test`: why\n"}))
-        self.fires(dict(off, **{"CHANGELOG.md": "- `a_test`: why\n"}), "known_failure", line=1)
-        on = {"tests/CMakeLists.txt": "set_tests_properties(a_test PROPERTIES TIMEOUT 5)\n"}
-        self.clean(on)
-
 
 class ApiRules(TidyCase):
     def header(self, text):
