@@ -1,6 +1,5 @@
 // Queues: open and close handles, configure, status, clear, delete, figures.
 #include "capi/capi_internal.h"
-#include "engine/admit.h"
 
 namespace wq {
 namespace {
@@ -80,12 +79,11 @@ Status open_queue(Engine& engine, StoreCore* core, Bytes name, const wq_queue_co
   QueueConfig config;
   uint32_t fields = 0;
   if (given) WQ_TRY(read_config(given, config, fields));
-  WQ_TRY(admit_queue_name(as_text(name)));  // before its bytes are copied
   NewHandle<wq_queue> handle;
-  handle->name = as_text(name);
   CallOptions call;
   WQ_TRY_SET(handle->id,
              engine.open_queue(as_text(name), config, fields, !(flags & WQ_QUEUE_NO_CREATE), call));
+  handle->name = as_text(name);  // the engine has looked at its length
   hold(core);
   handle->core = core;
   *queue = handle.release();

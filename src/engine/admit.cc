@@ -88,11 +88,12 @@ Status admit_headers(std::span<const Header> headers) {
       return Status(Code::too_large, "headers: a name has " + std::to_string(header.name.size()) +
                                          " bytes, the limit is 255");
     }
-    // Compared before it is added: the sum of what a caller claims may not fit.
-    if (header.value.size() <= headers_bytes_max) bytes += header.name.size() + header.value.size();
-    if (header.value.size() > headers_bytes_max || bytes > headers_bytes_max) {
+    // Taken from the room and not added up: the sum of what a caller claims may not fit a size_t.
+    const size_t room = headers_bytes_max - bytes;
+    if (header.name.size() > room || header.value.size() > room - header.name.size()) {
       return Status(Code::too_large, "headers: names and values have over 64 KiB together");
     }
+    bytes += header.name.size() + header.value.size();
   }
   return {};
 }

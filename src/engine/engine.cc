@@ -62,7 +62,9 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   const Bytes body = encoder_.command(command);
   WQ_TRY_SET(const Lsn lsn, log_->append(body));
   log_bytes_since_checkpoint_ += body.size();
-  log_bytes_since_look_.fetch_add(body.size(), std::memory_order_relaxed);
+  // Written under the mutex only, but for the reset; one that is lost costs a look.
+  log_bytes_since_look_.store(log_bytes_since_look_.load(std::memory_order_relaxed) + body.size(),
+                              std::memory_order_relaxed);
   Effects ignored;
   try {
     const Status applied = apply(state_, command, lsn, effects ? *effects : ignored);
@@ -163,9 +165,9 @@ Status Engine::wait_for_memory() {
 Status Engine::wait_for_space() {
   // A fast producer writes more than the reserve between two looks of the maintenance. Recycled
   // segments take no new space, but what the checkpoints make of the log does.
-  if (log_bytes_since_look_.load(std::memory_order_relaxed) > options_.disk_reserve_bytes / 16) {
-    check_disk_space();
-  }
+  const uint64_t reserve_bytes = options_.disk_reserve_bytes;
+  const uint64_t written_bytes = log_bytes_since_look_.load(std::memory_order_relaxed);
+  if (reserve_bytes != 0 && written_bytes > reserve_bytes / 16) check_disk_space();
   if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
   if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
   return log_->wait_for_room();

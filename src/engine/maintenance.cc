@@ -181,7 +181,7 @@ void Engine::maintenance_loop() {
       continue;
     }
     if (more.value()) {
-      const MutexGap let_callers_in(mutex_);
+      const MutexGap gap(mutex_);
       continue;
     }
     const int64_t wait_ms = next_due_wait_ms();

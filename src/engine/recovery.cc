@@ -1,5 +1,5 @@
-// Recovery: lock, format, store, log, replay, run; always the same road, after an orderly close as
-// after a crash. Interrupted anywhere, it can be done again.
+// Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
+// an orderly close as after a crash. Interrupted anywhere, it can be done again.
 #include <utility>
 
 #include "base/prng.h"

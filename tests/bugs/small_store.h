@@ -14,4 +14,15 @@ inline HarnessOptions small_store(StoreKind kind = StoreKind::memory) {
   return options;
 }
 
+// For a disk whose store was never checkpointed: everything is in the log.
+inline Environment log_only(Io& io, Clock& clock) {
+  Environment environment;
+  environment.io = &io;
+  environment.clock = &clock;
+  environment.open_store = [](const StoreOptions&) {
+    return open_mem_store(make_mem_store_content());
+  };
+  return environment;
+}
+
 }  // namespace wq

@@ -148,13 +148,8 @@ TEST(BugCase, C38_TheLastRecordCutAtEveryLength) {
     SimDisk disk = harness.disk().copy();
     disk.write_file(path, bytes);
     const std::unique_ptr<Io> io = disk.mount();
-    Environment environment;
-    environment.io = io.get();
-    environment.clock = &harness.clock();
-    environment.open_store = [](const StoreOptions&) {
-      return open_mem_store(make_mem_store_content());
-    };
-    Result<std::unique_ptr<Engine>> opened = Engine::open(harness.options().engine, environment);
+    Result<std::unique_ptr<Engine>> opened =
+        Engine::open(harness.options().engine, log_only(*io, harness.clock()));
     ASSERT_TRUE(opened.ok()) << kept << ": " << opened.status().message();
     const Recovery& found = opened.value()->recovery();
     EXPECT_FALSE(found.clean);
@@ -186,13 +181,8 @@ TEST(BugCase, C38_ZerosBehindTheLogAreNothing) {
     disk.write_file(path, bytes);
   }
   const std::unique_ptr<Io> io = disk.mount();
-  Environment environment;
-  environment.io = io.get();
-  environment.clock = &harness.clock();
-  environment.open_store = [](const StoreOptions&) {
-    return open_mem_store(make_mem_store_content());
-  };
-  Result<std::unique_ptr<Engine>> opened = Engine::open(harness.options().engine, environment);
+  Result<std::unique_ptr<Engine>> opened =
+      Engine::open(harness.options().engine, log_only(*io, harness.clock()));
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   EXPECT_EQ(lease(*opened.value(), q, 10, 60'000).size(), 2u);
 }
@@ -217,13 +207,8 @@ TEST(BugCase, C38_NoPowerCutDamagesASmallFile) {
       const CrashNames names = seed == 1 ? CrashNames::all : CrashNames::random;
       SimDisk disk = history.disk().image({data, names, 512, seed * 1'000 + history.event()});
       const std::unique_ptr<Io> io = disk.mount();
-      Environment environment;
-      environment.io = io.get();
-      environment.clock = &harness.clock();
-      environment.open_store = [](const StoreOptions&) {
-        return open_mem_store(make_mem_store_content());
-      };
-      Result<std::unique_ptr<Engine>> opened = Engine::open(harness.options().engine, environment);
+      Result<std::unique_ptr<Engine>> opened =
+          Engine::open(harness.options().engine, log_only(*io, harness.clock()));
       ASSERT_TRUE(opened.ok()) << "event " << history.event() << " seed " << seed << ": "
                                << opened.status().message();
       CallOptions call;

@@ -99,13 +99,8 @@ struct OpenedAfterKill {
 void open_slowly(EngineHarness& harness, SimDisk& disk, OpenedAfterKill& out) {
   out.io = disk.mount();
   out.clock = std::make_unique<SlowReplayClock>(harness.clock());
-  Environment environment;
-  environment.io = out.io.get();
-  environment.clock = out.clock.get();
-  environment.open_store = [](const StoreOptions&) {
-    return open_mem_store(make_mem_store_content());  // nothing was checkpointed before the kill
-  };
-  Result<std::unique_ptr<Engine>> opened = Engine::open(harness.options().engine, environment);
+  Result<std::unique_ptr<Engine>> opened =
+      Engine::open(harness.options().engine, log_only(*out.io, *out.clock));
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   out.engine = std::move(opened).value();
   EXPECT_EQ(out.engine->recovery().replay_ms, 60'000);
@@ -202,13 +197,8 @@ TEST(BugCase, C09_PowerCutAfterEachIoEventOfAPromotion) {
          {CrashData::none, CrashData::all, CrashData::random, CrashData::torn}) {
       SimDisk crashed = history.disk().image({data, CrashNames::random, 512, history.event()});
       const std::unique_ptr<Io> io = crashed.mount();
-      Environment environment;
-      environment.io = io.get();
-      environment.clock = &harness.clock();
-      environment.open_store = [](const StoreOptions&) {
-        return open_mem_store(make_mem_store_content());
-      };
-      Result<std::unique_ptr<Engine>> opened = Engine::open(harness.options().engine, environment);
+      Result<std::unique_ptr<Engine>> opened =
+          Engine::open(harness.options().engine, log_only(*io, harness.clock()));
       ASSERT_TRUE(opened.ok()) << opened.status().message();
       expect_all_waiting(*opened.value(), q, jobs);
       const VerifyReport report = opened.value()->verify().value();
