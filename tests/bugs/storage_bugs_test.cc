@@ -1,12 +1,9 @@
 // Reported bugs about files: cases 36, 38, 43. The log alone is tested for them in tests/unit/io;
 // here the whole store is.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +12,7 @@
 
 #include "bugs/real_store.h"
 #include "bugs/small_store.h"
+#include "support/child_process.h"
 
 namespace wq {
 namespace {
@@ -323,52 +321,6 @@ TEST(BugCase, C38_TablesWithoutADatabaseAreNotRemoved) {
 
 // ---- 43: two processes share a directory, and their writes race.
 
-// The engine in another process.
-class Holder {
- public:
-  explicit Holder(const std::string& directory) {
-    std::array<int, 2> to{};
-    std::array<int, 2> from{};
-    EXPECT_EQ(pipe(to.data()), 0);
-    EXPECT_EQ(pipe(from.data()), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(to[0], 0);
-      dup2(from[1], 1);
-      ::close(to[1]);
-      ::close(from[0]);
-      execl(WQ_STORE_HOLDER, WQ_STORE_HOLDER, directory.c_str(), nullptr);
-      _exit(127);
-    }
-    ::close(to[0]);
-    ::close(from[1]);
-    to_ = to[1];
-    std::string said(5, '\0');
-    opened_ = read(from[0], said.data(), said.size()) == 5 && said == "open\n";
-    ::close(from[0]);
-  }
-  ~Holder() {
-    kill_it();
-    ::close(to_);
-  }
-  Holder(const Holder&) = delete;
-  Holder& operator=(const Holder&) = delete;
-
-  bool opened() const { return opened_; }
-  pid_t pid() const { return pid_; }
-  void kill_it() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int to_ = -1;
-  bool opened_ = false;
-};
-
 std::map<std::string, fs::file_time_type> times_of(const std::string& directory) {
   std::map<std::string, fs::file_time_type> times;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -392,8 +344,10 @@ TEST(BugCase, C43_AStoreBelongsToOneProcess) {
   const std::string directory = root + "/store";
   fs::create_directories(root);
   const std::unique_ptr<Io> io = make_io().value();
-  Holder holder(directory);
-  ASSERT_TRUE(holder.opened());
+  ChildProcess holder("store_holder", {directory});
+  std::string said(5, '\0');
+  ASSERT_EQ(read(holder.output(), said.data(), said.size()), 5);
+  ASSERT_EQ(said, "open\n");
   fs::create_symlink(directory, root + "/link");
   const auto before = times_of(directory);
   const fs::path cwd = fs::current_path();
@@ -410,7 +364,7 @@ TEST(BugCase, C43_AStoreBelongsToOneProcess) {
   }
   fs::current_path(cwd);
   EXPECT_EQ(times_of(directory), before) << "a refused open writes nothing";
-  holder.kill_it();
+  holder.kill_now();
   {
     const auto opened = open_real(*io, root + "/link");
     ASSERT_TRUE(opened.ok()) << opened.status().message();

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +20,7 @@
 
 #include "base/prng.h"
 #include "crash/oracle.h"
+#include "support/child_process.h"
 #include "test_seed.h"
 
 namespace wq::crash {
@@ -34,33 +34,10 @@ int64_t us_since(steady_clock::time_point begin) {
 }
 
 // A running crash_child and the lines it wrote.
-class Child {
+class Child : public ChildProcess {
  public:
-  explicit Child(const std::vector<std::string>& arguments) {
-    const std::string program =
-        (fs::read_symlink("/proc/self/exe").parent_path() / "crash_child").string();
-    std::vector<char*> argv{const_cast<char*>(program.c_str())};
-    for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
-    argv.push_back(nullptr);
-    int ends[2];
-    if (pipe(ends) != 0) return;
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      close(ends[0]);
-      close(ends[1]);
-      execv(program.c_str(), argv.data());
-      _exit(127);
-    }
-    close(ends[1]);
-    from_child_ = ends[0];
-  }
-  ~Child() {
-    kill_now();
-    if (from_child_ >= 0) close(from_child_);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  explicit Child(std::vector<std::string> arguments)
+      : ChildProcess("crash_child", std::move(arguments)) {}
 
   // Reads until there are `count` lines more than `lines()` has. False at the end of the pipe.
   bool read_lines(size_t count) {
@@ -79,17 +56,6 @@ class Child {
       if (lines_[next][0] == type) return true;
     }
   }
-  // Returns the status of waitpid().
-  int kill_now() {
-    if (pid_ <= 0) return 0;
-    kill(pid_, SIGKILL);
-    return reap();
-  }
-  int reap() {
-    int status = 0;
-    waitpid(std::exchange(pid_, -1), &status, 0);
-    return status;
-  }
   // After the child's end.
   const std::vector<std::string>& all_lines() {
     while (read_some()) {
@@ -100,7 +66,7 @@ class Child {
  private:
   bool read_some() {
     std::array<char, 1 << 16> bytes;
-    const ssize_t got = read(from_child_, bytes.data(), bytes.size());
+    const ssize_t got = read(output(), bytes.data(), bytes.size());
     if (got <= 0) return false;
     for (const char c : std::string_view(bytes.data(), static_cast<size_t>(got))) {
       if (c != '\n') {
@@ -112,8 +78,6 @@ class Child {
     return true;
   }
 
-  pid_t pid_ = -1;
-  int from_child_ = -1;
   std::vector<std::string> lines_;
   std::string part_;
 };

@@ -3,15 +3,15 @@
 // is left.
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "base/prng.h"
+#include "support/child_process.h"
+#include "test_seed.h"
 #include "unit/engine/store_harness.h"
 
 namespace wq {
@@ -22,50 +22,12 @@ namespace fs = std::filesystem;
 constexpr uint64_t rows_each = 20;  // as in store_crash_child.cc
 constexpr uint64_t life = 5;
 
-// Starts the child, reads `confirmations` numbers from it, kills it and returns the last number.
-class Child {
- public:
-  explicit Child(const std::string& directory) {
-    const std::string program =
-        (fs::read_symlink("/proc/self/exe").parent_path() / "store_crash_child").string();
-    int ends[2];
-    if (pipe(ends) != 0) return;
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      close(ends[0]);
-      close(ends[1]);
-      execl(program.c_str(), program.c_str(), directory.c_str(), nullptr);
-      _exit(127);
-    }
-    close(ends[1]);
-    from_child_ = ends[0];
-  }
-  ~Child() {
-    kill_now();
-    if (from_child_ >= 0) close(from_child_);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  bool started() const { return pid_ > 0; }
-  // 0 = the child ended.
-  uint64_t read_number() {
-    uint64_t number = 0;
-    const ssize_t got = read(from_child_, &number, sizeof number);
-    return got == sizeof number ? number : 0;
-  }
-  void kill_now() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int from_child_ = -1;
-};
+// 0 = the child ended.
+uint64_t read_number(const ChildProcess& child) {
+  uint64_t number = 0;
+  const ssize_t got = read(child.output(), &number, sizeof number);
+  return got == sizeof number ? number : 0;
+}
 
 uint64_t last_number(const Store& store, Family family) {
   return std::strtoull(read_row(store, family, "last").c_str(), nullptr, 10);
@@ -90,26 +52,24 @@ void check_rows(const Store& store, Family family, uint64_t last) {
 }
 
 TEST(StoreCrash, AllFamiliesAgreeAfterAKill) {
-  const uint64_t seed = os_entropy();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Prng prng(seed);
+  Prng prng(test_seed());
   const std::string directory = testing::TempDir() + "/crash";
   fs::create_directories(directory);
   uint64_t confirmed = 0;
   constexpr int rounds = 12;
   for (int round = 0; round < rounds; ++round) {
     {
-      Child child(directory);
+      ChildProcess child("store_crash_child", {directory});
       ASSERT_TRUE(child.started());
       for (uint64_t left = 1 + prng.below(15); left > 0; --left) {
-        const uint64_t number = child.read_number();
+        const uint64_t number = read_number(child);
         ASSERT_NE(number, 0u) << "the child gave up";
         confirmed = number;
       }
       // Let it come to different places of the next checkpoint.
       for (uint64_t spin = prng.below(2'000'000); spin > 0; --spin) prng.next();
       child.kill_now();
-      while (const uint64_t number = child.read_number()) confirmed = number;
+      while (const uint64_t number = read_number(child)) confirmed = number;
     }
     StoreHarness store(StoreKind::rocks, directory);
     const Status opened = store.open();
