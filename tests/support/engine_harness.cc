@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace wq {
 namespace {
@@ -16,6 +20,38 @@ std::string make_temp_directory() {
   std::string pattern = (root / "wq_engine_XXXXXX").string();
   EXPECT_NE(mkdtemp(pattern.data()), nullptr);
   return pattern;
+}
+
+std::vector<std::string> names_outside_of_db(const std::string& directory) {
+  std::vector<std::string> names;
+  for (auto entry = std::filesystem::recursive_directory_iterator(directory);
+       entry != std::filesystem::recursive_directory_iterator(); ++entry) {
+    if (entry->path().filename() == "db") entry.disable_recursion_pending();
+    names.push_back(entry->path().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Threads of the engine may still finish a spare segment or a write. A copy during which a file
+// came, went or was renamed is none of one moment, and is made again; a file that only grows gives
+// a prefix, as a kill does.
+void copy_outside_of_db(const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  constexpr int attempts_max = 1'000;
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    std::error_code error;
+    fs::remove_all(to);
+    fs::create_directory(to);
+    const std::vector<std::string> before = names_outside_of_db(from);
+    for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+      const fs::path name = entry.path().filename();
+      if (name == "db" || error) continue;
+      fs::copy(entry.path(), to / name, fs::copy_options::recursive, error);
+    }
+    if (!error && names_outside_of_db(from) == before) return;
+  }
+  ADD_FAILURE() << "the files of " << from << " never come to rest";
 }
 
 }  // namespace
@@ -81,16 +117,14 @@ Status EngineHarness::kill_and_open() {
   // What lies outside of RocksDB's directory is copied as another process would find it after a
   // kill: every byte that the kernel was given, none that was only in the memory of the engine.
   // RocksDB would go on changing its files under a copy, and what it acknowledged is on the disk
-  // anyway: its directory is taken over once it is closed. A poisoned engine writes no last
-  // checkpoint.
+  // anyway: its directory is taken over once it is closed. A poisoned engine begins no checkpoint
+  // any more, and asking for one waits for the one under way: after the copy of the log the
+  // database must not get ahead of it.
   namespace fs = std::filesystem;
-  const std::string copy = make_temp_directory() + "/store";
-  fs::create_directory(copy);
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
-    const fs::path name = entry.path().filename();
-    if (name != "db") fs::copy(entry.path(), copy / name, fs::copy_options::recursive);
-  }
   engine_->poison("killed by the test");
+  EXPECT_EQ(engine_->checkpoint().code(), Code::poisoned);
+  const std::string copy = make_temp_directory() + "/store";
+  copy_outside_of_db(directory_, copy);
   engine_.reset();
   fs::rename(fs::path(directory_) / "db", fs::path(copy) / "db");
   old_directories_.push_back(std::exchange(directory_, copy));
