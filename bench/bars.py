@@ -110,6 +110,7 @@ def judge(results, options):
     raw = best_of(results.serial, ("raw direct", "raw buffered"))
     peer = best_of(results.batch100, PEERS)
     wakes = [record["wake_p50_us"] for record in results.wake]
+    raw_wakes = [record["raw_wake_p50_us"] for record in results.wake]
     millions = options.head_jobs // 1_000_000
     return [
         ratio_verdict("serial_durable_enqueue", results.serial, "wq", raw, 0.9),
@@ -121,7 +122,8 @@ def judge(results, options):
                 False, "B",
                 f"sectors written to the block device over {results.device['jobs']:,} jobs"),
         Verdict("wake_up_p50", statistics.median(wakes), 50, False, "us",
-                f"rounds {spread(wakes)}; p99 of the last {results.wake[-1]['wake_p99_us']:.0f}"),
+                f"rounds {spread(wakes)}; p99 of the last {results.wake[-1]['wake_p99_us']:.0f}; "
+                f"a bare condition variable in the same rounds: {spread(raw_wakes)}"),
         *head_verdicts(f"head_lease_after_{millions}_million", results.head),
         *waiting_verdicts(results, {10: "ten_million", 100: "hundred_million"}.get(
             options.waiting_jobs // 1_000_000, "many")),

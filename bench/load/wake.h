@@ -10,4 +10,7 @@ namespace wq::bench {
 
 LatencySampler measure_wake_ups(const WqStore& store, size_t samples);
 
+// The same with a mutex and a condition variable instead of a queue: what the system itself takes.
+LatencySampler measure_raw_wake_ups(size_t samples);
+
 }  // namespace wq::bench

@@ -208,8 +208,11 @@ void report_wake(const std::string& directory, size_t samples) {
   WqStore store(directory + "/store");
   const LatencySampler times = measure_wake_ups(store, samples);
   store.expect_empty("wake");
+  const LatencySampler raw_times = measure_raw_wake_ups(samples);
   Report report("wake");
   report.set_latency("wake", times);
+  report.set_latency("raw_wake", raw_times);
+  report.set("wake_p50_ratio", times.percentile_us(0.5) / raw_times.percentile_us(0.5));
   report.print();
 }
 
