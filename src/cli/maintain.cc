@@ -1,5 +1,7 @@
 // wq verify, log dump and version: what one wants to know when something looks wrong.
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -26,7 +28,8 @@ struct Dump {
   Output* out;
   const LogDumpOptions* options;
   uint64_t told = 0;
-  std::optional<Failure> failure;  // an exception must not pass through wq.h
+  std::set<std::string, std::less<>> types_passed_over{};
+  std::optional<Failure> failure{};  // an exception must not pass through wq.h
 };
 
 void tell_record(Output& out, const wq_log_record& record) {
@@ -54,8 +57,11 @@ int32_t dump_record(const wq_log_record* record, void* ctx) {
   auto* const dump = static_cast<Dump*>(ctx);
   const LogDumpOptions& options = *dump->options;
   if (record->lsn < options.from_lsn) return 0;
-  if (!options.type.empty() && view_of(record->type) != options.type) return 0;
   try {
+    if (!options.type.empty() && view_of(record->type) != options.type) {
+      dump->types_passed_over.emplace(view_of(record->type));
+      return 0;
+    }
     tell_record(*dump->out, *record);
   } catch (const Failure& failure) {
     dump->failure = failure;
@@ -107,12 +113,17 @@ int run_verify(Context& context) {
 }
 
 int run_log_dump(Context& context, const LogDumpOptions& options) {
-  Dump dump{&context.out(), &options, 0, std::nullopt};
+  Dump dump{&context.out(), &options};
   wq_error err = WQ_ERROR_INIT;
   const int32_t code = context.scan_log(dump_record, &dump, err);
   if (dump.failure) throw Failure(*dump.failure);
   if (code != WQ_CANCELLED) check(code, err);
   context.out().note(plural(dump.told, "record"));
+  if (dump.told == 0 && !dump.types_passed_over.empty()) {
+    std::string types;
+    for (const std::string& type : dump.types_passed_over) types += ' ' + printable(type);
+    context.out().warning("no record of type " + printable(options.type) + "; there are:" + types);
+  }
   return exit_ok;
 }
 

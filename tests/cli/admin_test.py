@@ -137,6 +137,10 @@ class Look(CliCase):
         self.assertEqual(len(self.json("log", "dump", "-n", "1")), 1)
         kind = records[-1]["type"]
         self.assertTrue(all(r["type"] == kind for r in self.json("log", "dump", "--type", kind)))
+        mistyped = self.wq("log", "dump", "--type", "enqeue")
+        self.assertEqual(mistyped.lines, [])
+        self.assertIn("no record of type enqeue; there are: ", mistyped.err)
+        self.assertIn(f" {kind}", mistyped.err)
         self.assertEqual(len(self.wq("log", "dump").lines), len(records))
 
     def test_bench(self):
