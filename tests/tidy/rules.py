@@ -340,6 +340,28 @@ def reached_tests(tree):
                           "tests/CMakeLists.txt does not name this directory")
 
 
+# ---- documents ----------------------------------------------------------------------------------
+
+def links_lead_somewhere(tree):
+    """A document that a comment names, or that another document links to, is there."""
+    named = re.compile(r"(?<![\w/.])docs/[\w./-]+\.md\b")
+    link = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(?:#[^)]*)?\)")
+    for path, text in tree.files.items():
+        if path.startswith("tests/tidy/"):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            targets = named.findall(line)
+            if path.endswith(".md"):
+                targets = [os.path.normpath(os.path.join(os.path.dirname(path), target))
+                           for target in link.findall(line)]
+                targets += named.findall(link.sub("", line))
+            for target in targets:
+                there = target in tree.files or any(f.startswith(target.rstrip("/") + "/")
+                                                    for f in tree.files)
+                if not there and not os.path.exists(os.path.join(tree.root, target)):
+                    yield Problem(path, number, "dead_link", f"{target} does not exist")
+
+
 # ---- the C ABI ----------------------------------------------------------------------------------
 
 HEADER = "include/wq.h"
@@ -394,4 +416,4 @@ def code_values(tree):
 
 RULES = (text_shape, ascii_only, no_marks, no_machine_paths, file_length, function_length,
          include_direction, third_party, banned_calls, file_header, listed_sources, reached_tests,
-         api_documentation, export_map, code_values)
+         links_lead_somewhere, api_documentation, export_map, code_values)

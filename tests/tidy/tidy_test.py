@@ -320,6 +320,14 @@ class ApiRules(TidyCase):
                          [("wq_b", ["x", "y", "p", "list"])])
 
 
+class Documents(TidyCase):
+    def test_links(self):
+        self.fires_in("src/io/a.cc", "// see docs/NONE.md", "dead_link")
+        self.clean({"src/io/a.cc": TOP + "// see docs/A.md\n", "docs/A.md": "a [b](A.md#x)\n"})
+        self.fires({"docs/A.md": "\n[b](B.md)\n"}, "dead_link", "docs/A.md", 2)
+        self.clean({"docs/A.md": "[b](https://wq.example/B.md), [c](../d/)\n", "d/e.md": "e\n"})
+
+
 class AllowFile(TidyCase):
     LONG = {"src/io/a.cc": TOP + "int a;\n" * 1000}
 
