@@ -148,6 +148,9 @@ class Look(CliCase):
         self.assertEqual(record["durability"], "power")
         self.assertEqual(len(record["steps"]), 4)
         self.assertTrue(all(step["count"] > 0 for step in record["steps"]))
+        # More jobs than fit into memory: what is on disk only comes in short batches.
+        self.json("bench", "--time", "200ms", "--dir", self.dir, "--payload-size", "32KiB",
+                  "--durability", "memory")
         self.assertEqual(os.listdir(self.dir), [])
         self.wq("bench", "--dir", self.path("nothing"), code=3)
         self.assertIn("us each", self.wq("bench", "--time", "10ms", "--durability", "memory").out
