@@ -125,9 +125,9 @@ void judge(SmallLog& log, const ByteVector& bytes, const std::string& what, Tall
   log.disk.write_file(path(), bytes);
   OpenLog open = open_log(log.disk);
   const Lsn before = untouched(log, bytes);
-  const bool header_same = bytes.size() >= segment_header_bytes &&
-                           std::equal(bytes.begin(), bytes.begin() + segment_header_bytes,
-                                      log.file.begin());
+  const bool header_same =
+      bytes.size() >= segment_header_bytes &&
+      std::equal(bytes.begin(), bytes.begin() + segment_header_bytes, log.file.begin());
   if (!open.ok()) {
     ++tally.refused;
     ASSERT_TRUE(open.status.code() == Code::corrupt || open.status.code() == Code::version)
@@ -202,7 +202,8 @@ TEST(LogMatrix, EveryLength) {
   }
 }
 
-// ---- whole records in the wrong place. The parts of a log are laid out anew, one behind the other.
+// ---- whole records in the wrong place. The parts of a log are laid out anew, one behind the
+// other.
 
 ByteVector part(const ByteVector& file, size_t from, size_t to) {
   return {file.begin() + static_cast<ptrdiff_t>(from), file.begin() + static_cast<ptrdiff_t>(to)};
@@ -294,10 +295,10 @@ TEST(LogMatrix, SectorsOfAnotherFile) {
           if (bytes <= from * sector) continue;
           std::memcpy(damaged.data() + from * sector, source.data() + from * sector,
                       bytes - from * sector);
-          judge(log, damaged,
-                std::string(name) + " in sectors " + std::to_string(from) + ".." +
-                    std::to_string(to),
-                tally);
+          judge(
+              log, damaged,
+              std::string(name) + " in sectors " + std::to_string(from) + ".." + std::to_string(to),
+              tally);
         }
       }
     }
