@@ -26,6 +26,8 @@ struct StoredJob {
 };
 
 Result<StoredJob> read_job(const Store& store, JobId id);
+// The same from a cursor over the whole family `job`; neighbours in turn cost no seek.
+Result<StoredJob> read_job(Cursor& jobs, JobId id);
 
 // Whether a row of this queue still counts: clear and delete end jobs without touching their rows.
 bool is_live_row(const Queue* queue, const JobRow& row);
