@@ -268,7 +268,7 @@ Status find_uuid(Io& io, const std::string& directory, const DamagedLog& log, co
 
 Status write_new_store(const SalvageOptions& options, const Environment& environment,
                        Salvager& salvager) {
-  EngineOptions engine_options;
+  EngineOptions engine_options = options.engine;
   engine_options.directory = options.new_directory;
   engine_options.threads = false;
   engine_options.payload_bytes_max = payload_bytes_absolute_max;

@@ -48,6 +48,7 @@ struct SalvageOptions {
   std::string directory;      // of the damaged store
   std::string new_directory;  // empty: only look; else it must not exist
   std::string scratch;        // a directory that may be made and removed
+  EngineOptions engine = {};  // how the new store is written; its directory and threads are set
 };
 
 using FindingVisitor = std::function<Status(const SalvageFinding&)>;
