@@ -129,8 +129,13 @@ Status SalvageStore::open(const rocksdb::DBOptions& options,
     families.emplace_back(name,
                           rocks_family_options(family_of(name).value_or(Family::meta), cache));
   }
-  WQ_TRY(status_from_rocks(rocksdb::DB::OpenForReadOnly(options, scratch_, families, &all_, &db_),
+  // What an open that failed has put there is not to be trusted.
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  WQ_TRY(status_from_rocks(rocksdb::DB::OpenForReadOnly(options, scratch_, families, &handles, &db),
                            "open"));
+  db_ = db;
+  all_ = std::move(handles);
   for (size_t i = 0; i < names.size(); ++i) {
     if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
   }
