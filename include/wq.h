@@ -576,6 +576,108 @@ typedef struct wq_log_record {
  * else to stop. It must not throw. */
 typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
 
+/* A store on the way from one place to another: what its ids must go on behind. */
+typedef struct wq_store_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t lsn;             /* export: of the moment that it shows; import: 0 */
+  uint64_t next_job_id;     /* above all ids that were handed out; up to 2^62 */
+  uint64_t next_generation; /* above all generations; up to 2^62 */
+  uint64_t queues;          /* export: how many follow; import: not read */
+  uint64_t jobs;
+} wq_store_record;
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0}
+
+/* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
+ * stats only the totals are imported. */
+typedef struct wq_queue_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  wq_bytes name;
+  int64_t created_ms;
+  const wq_queue_config *config;
+  const wq_queue_stats *stats; /* import: NULL is all zero */
+} wq_queue_record;
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+
+/* A job on the way, with all that the store knows of it. */
+typedef struct wq_job_record {
+  uint32_t struct_size;
+  uint32_t state;         /* WQ_STATE_...; an import makes leased and running jobs ready */
+  uint64_t id;
+  uint64_t generation;    /* of its last lease; 0: never leased */
+  uint32_t priority;
+  uint32_t attempts;
+  uint32_t exceptions;
+  uint32_t failures;      /* step of the backoff policy */
+  uint32_t max_attempts;  /* its own; 0: the queue's */
+  uint32_t replays;
+  int64_t enqueued_ms;
+  int64_t since_ms;       /* when it entered its state */
+  int64_t due_ms;         /* delayed: when it becomes ready */
+  int64_t leased_ms;      /* when its last lease began; 0: never */
+  uint32_t dead_reason;   /* WQ_DEAD_...; 0: not dead */
+  uint32_t backoff_kind;  /* its own; 0: the queue's */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t *backoff_list_ms;
+  uint32_t backoff_count;
+  uint32_t reserved_0;
+  const wq_header *headers;
+  size_t headers_count;
+  wq_bytes payload;
+  wq_bytes last_error;    /* up to 4 KiB */
+  wq_bytes queue_name;    /* export only */
+} wq_job_record;
+#define WQ_JOB_RECORD_INIT                                                                        \
+  {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
+   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+/* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
+ * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.
+ * It must not throw. */
+typedef int32_t (*wq_export_visit)(const wq_store_record *store, const wq_queue_record *queue,
+                                   const wq_job_record *job, void *ctx);
+
+/* wq_repair_finding.kind */
+#define WQ_REPAIR_NOTE 0u
+#define WQ_REPAIR_INTACT 1u    /* a file or a family of rows is whole */
+#define WQ_REPAIR_DAMAGED 2u   /* it is not; `what` says where */
+#define WQ_REPAIR_MISSING 3u   /* records first_lsn .. last_lsn of the log */
+#define WQ_REPAIR_FOUND 4u     /* `count` jobs of `queue` in `state` can be read */
+#define WQ_REPAIR_LOST 5u      /* the same: they were there, and nothing of them can be read */
+#define WQ_REPAIR_UNCERTAIN 6u /* the same, among those found: they may have gone on or ended */
+
+/* One thing that a look at a damaged store has found. Valid during the callback only. */
+typedef struct wq_repair_finding {
+  uint32_t struct_size;
+  uint32_t kind;   /* WQ_REPAIR_... */
+  uint32_t state;  /* WQ_STATE_...; 0: none */
+  uint32_t reserved_0;
+  uint64_t offset; /* in the file, 0 if there is none to tell */
+  uint64_t first_lsn;
+  uint64_t last_lsn;
+  uint64_t count;
+  wq_bytes where;  /* file or family */
+  wq_bytes queue;
+  wq_bytes what;   /* one line for people */
+} wq_repair_finding;
+#define WQ_REPAIR_FINDING_INIT \
+  {sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+/* Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
+ * must not throw. */
+typedef int32_t (*wq_repair_visit)(const wq_repair_finding *finding, void *ctx);
+
+typedef struct wq_repair_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t damages; /* findings of kind WQ_REPAIR_DAMAGED and WQ_REPAIR_MISSING */
+  uint64_t jobs_found, jobs_lost, jobs_uncertain;
+  uint64_t records, records_missing; /* of the log */
+} wq_repair_report;
+#define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
+
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
  * NULL, or a size below 8, is ignored.
@@ -1223,6 +1325,81 @@ WQ_API void wq_cancel_free(wq_cancel **cancel);
  * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
+
+/* ============================================================================== moving a store */
+
+/* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
+ * then its queues, then the jobs. The leased, running, ready and dead jobs of each queue come in
+ * their order, those with a lease in front of the ready ones of their priority; the delayed jobs of
+ * all queues come last, by due time. Makes a checkpoint first. Other calls go on meanwhile; the
+ * disk space of what they remove comes back when the export has ended.
+ * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
+ *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that what was told is on the device.
+ * Thread: callback; `visit` runs on the calling thread and may call anything but close the store.
+ * Blocks: for disk reads and for `visit`.   Owns: the records are valid during the callback only.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_len,
+                               wq_export_visit visit, void *ctx, wq_error *err);
+
+/* Begin an import into a store that never had a queue.
+ * Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a reopen:
+ * a store that is only half there is of no use, remove it and import again.
+ * Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that it survives power loss.
+ * Thread: any.   Blocks: for one flush.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, wq_error *err);
+
+/* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
+ * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
+ *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, wq_queue **queue,
+                               wq_error *err);
+
+/* Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0]. All or
+ * none. They keep their ids, generations, counts and times. Jobs that were leased or running become
+ * ready with their attempts: no lease survives a move.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is there, or is
+ *          not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
+                              wq_error *err);
+
+/* End the import: the store is open for use.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that all of the import survives power loss.
+ * Thread: any.   Blocks: for one flush.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
+
+/* Look at the store in directory `path`, however damaged, and tell what is whole, what is damaged
+ * and how many jobs can be read. With a `new_path` all of them are written into a new store there.
+ * The damaged store is only read, and locked meanwhile; nothing may be at new_path. Jobs of which
+ * the last records are missing are kept as they were before: they may run again.
+ * `visit` and `report` may be NULL. A temporary directory of the system is used for links.
+ * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (something is at
+ *          new_path); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (nothing at path), WQ_E_LOCKED
+ *          (open), WQ_E_VERSION, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: OK means that the new store is on the device.
+ * Thread: callback; `visit` runs on the calling thread and may call anything, but not open this
+ * store.
+ * Blocks: for disk I/O and for `visit`.   Owns: the finding is valid during the callback only.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
+                               void *ctx, wq_repair_report *report, wq_error *err);
 
 #ifdef __cplusplus
 }

@@ -248,6 +248,40 @@ void add_bench(CLI::App& app, Command& chosen) {
   });
 }
 
+void add_moving(CLI::App& app, Command& chosen) {
+  CLI::App& exporting = *app.add_subcommand("export", "The whole store as JSON lines");
+  const auto export_options = std::make_shared<ExportOptions>();
+  exporting.footer(
+      "Lossless: wq import makes the same store of it.\n\n"
+      "  wq export > jobs.jsonl\n  wq --store new import < jobs.jsonl");
+  exporting.add_option("-q,--queue", export_options->queue, "Only this queue")->type_name("NAME");
+  exporting.callback([export_options, &chosen] {
+    chosen = [export_options](Context& context) { return run_export(context, *export_options); };
+  });
+  CLI::App& importing = *app.add_subcommand("import", "Make a new store of an export");
+  const auto import_options = std::make_shared<ImportOptions>();
+  importing.footer(
+      "Reads standard input. Only into a store that never had a queue.\n\n"
+      "  wq --store new import < jobs.jsonl");
+  importing.add_option("--payload-max", import_options->payload_max, "Bound of a payload")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  importing.callback([import_options, &chosen] {
+    chosen = [import_options](Context& context) { return run_import(context, *import_options); };
+  });
+  CLI::App& repair = *app.add_subcommand("repair", "What is left of a damaged store");
+  const auto repair_options = std::make_shared<RepairOptions>();
+  repair.footer(
+      "Reads only, and says what is whole, damaged and lost. Exit code 7: damage.\n"
+      "With --salvage all that can be read goes into a new store.\n\n"
+      "  wq repair\n  wq repair --salvage ./saved");
+  repair.add_option("--salvage", repair_options->salvage, "Directory of the new store")
+      ->type_name("DIR");
+  repair.callback([repair_options, &chosen] {
+    chosen = [repair_options](Context& context) { return run_repair(context, *repair_options); };
+  });
+}
+
 }  // namespace
 
 void add_admin_commands(CLI::App& app, Command& chosen) {
@@ -260,6 +294,7 @@ void add_admin_commands(CLI::App& app, Command& chosen) {
       ->footer("Exit code 7: a problem was found.\n\n  wq verify")
       ->callback([&chosen] { chosen = [](Context& context) { return run_verify(context); }; });
   add_log(app, chosen);
+  add_moving(app, chosen);
   add_bench(app, chosen);
   app.add_subcommand("version", "Versions of program and library, and how they were built")
       ->footer("  wq version --json")

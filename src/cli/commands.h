@@ -132,6 +132,22 @@ struct LogDumpOptions {
 int run_log_dump(Context& context, const LogDumpOptions& options);
 int run_version(Context& context);
 
+// ---- export.cc, import.cc, repair.cc
+struct ExportOptions {
+  std::string queue;  // empty: all
+};
+int run_export(Context& context, const ExportOptions& options);
+
+struct ImportOptions {
+  std::string payload_max = "16MiB";
+};
+int run_import(Context& context, const ImportOptions& options);
+
+struct RepairOptions {
+  std::string salvage;  // directory of the new store; empty: only look
+};
+int run_repair(Context& context, const RepairOptions& options);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";
