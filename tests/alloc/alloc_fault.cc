@@ -4,12 +4,6 @@
 #include <cstdlib>
 #include <new>
 
-// Set by the linker: where the code of this program lies.
-extern "C" {
-extern char __executable_start;
-extern char etext;
-}
-
 namespace wq {
 namespace {
 
@@ -21,14 +15,9 @@ std::atomic<bool> fault_struck{false};
 thread_local bool chosen_thread = false;
 thread_local int quiet_depth = 0;
 
-bool is_own_code(const void* caller) {
-  return caller >= &__executable_start && caller < &etext;
-}
-
-bool must_fail(const void* caller) {
+bool must_fail() {
   if (!armed.load(std::memory_order_acquire) || quiet_depth > 0) return false;
   if (!plan.all_threads && !chosen_thread) return false;
-  if (plan.own_code_only && !is_own_code(caller)) return false;
   const uint64_t number = count.fetch_add(1) + 1;
   const bool strikes = number == plan.fail_at || (plan.sticky && number > plan.fail_at);
   if (plan.fail_at == 0 || !strikes) return false;
@@ -36,15 +25,15 @@ bool must_fail(const void* caller) {
   return true;
 }
 
-void* allocate(size_t bytes, size_t alignment, const void* caller) {
-  if (must_fail(caller)) return nullptr;
+void* allocate(size_t bytes, size_t alignment) {
+  if (must_fail()) return nullptr;
   if (bytes == 0) bytes = 1;
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return std::malloc(bytes);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-void* allocate_or_throw(size_t bytes, size_t alignment, const void* caller) {
-  void* memory = allocate(bytes, alignment, caller);
+void* allocate_or_throw(size_t bytes, size_t alignment) {
+  void* memory = allocate(bytes, alignment);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -82,31 +71,29 @@ Quiet::~Quiet() {
 
 }  // namespace wq
 
-#define WQ_CALLER __builtin_return_address(0)
-
 void* operator new(size_t bytes) {
-  return wq::allocate_or_throw(bytes, 0, WQ_CALLER);
+  return wq::allocate_or_throw(bytes, 0);
 }
 void* operator new[](size_t bytes) {
-  return wq::allocate_or_throw(bytes, 0, WQ_CALLER);
+  return wq::allocate_or_throw(bytes, 0);
 }
 void* operator new(size_t bytes, std::align_val_t alignment) {
-  return wq::allocate_or_throw(bytes, static_cast<size_t>(alignment), WQ_CALLER);
+  return wq::allocate_or_throw(bytes, static_cast<size_t>(alignment));
 }
 void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return wq::allocate_or_throw(bytes, static_cast<size_t>(alignment), WQ_CALLER);
+  return wq::allocate_or_throw(bytes, static_cast<size_t>(alignment));
 }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  return wq::allocate(bytes, 0, WQ_CALLER);
+  return wq::allocate(bytes, 0);
 }
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
-  return wq::allocate(bytes, 0, WQ_CALLER);
+  return wq::allocate(bytes, 0);
 }
 void* operator new(size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return wq::allocate(bytes, static_cast<size_t>(alignment), WQ_CALLER);
+  return wq::allocate(bytes, static_cast<size_t>(alignment));
 }
 void* operator new[](size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return wq::allocate(bytes, static_cast<size_t>(alignment), WQ_CALLER);
+  return wq::allocate(bytes, static_cast<size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);

@@ -11,10 +11,9 @@
 namespace wq {
 
 struct AllocFaultPlan {
-  uint64_t fail_at = 0;        // 1 = the next allocation; 0 = count only
-  bool sticky = false;         // all later ones fail as well
-  bool all_threads = false;    // else only those of the thread that made the AllocFault
-  bool own_code_only = false;  // only those asked for by code of this program, not of a library
+  uint64_t fail_at = 0;      // 1 = the next allocation; 0 = count only
+  bool sticky = false;       // all later ones fail as well
+  bool all_threads = false;  // else only those of the thread that made the AllocFault
 };
 
 class AllocFault {

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "alloc/alloc_fault.h"
 #include "alloc/quiet_world.h"
 #include "capi/boundary.h"
 #include "capi/capi_internal.h"
@@ -89,11 +90,13 @@ int32_t World::open() {
       WQ_TRY_SET(core->io, make_io(IoBackend::thread));
     } else {
       core->io = quiet_io(disk_.mount());
-      environment.open_store = [this](const StoreOptions&) -> Result<std::unique_ptr<Store>> {
-        WQ_TRY_SET(auto opened, open_mem_store(content_));
-        return quiet_commits(std::move(opened));
-      };
     }
+    environment.open_store = [this](const StoreOptions& given) -> Result<std::unique_ptr<Store>> {
+      const Quiet quiet;
+      auto opened = kind_ == WorldKind::rocks ? open_rocks_store(given) : open_mem_store(content_);
+      if (!opened.ok()) return opened;
+      return quiet_store(std::move(opened).value());
+    };
     environment.io = core->io.get();
     WQ_TRY_SET(core->engine, Engine::open(options, environment));
     store = make_store_handle(std::move(core));

@@ -118,11 +118,20 @@ class QuietIo final : public Io {
 class QuietCheckpoint final : public Checkpoint {
  public:
   explicit QuietCheckpoint(std::unique_ptr<Checkpoint> inner) : inner_(std::move(inner)) {}
+  ~QuietCheckpoint() override {
+    const Quiet quiet;
+    inner_.reset();
+  }
   Status put(Family family, std::string_view key, std::string_view value) override {
+    const Quiet quiet;
     return inner_->put(family, key, value);
   }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
+  Status erase(Family family, std::string_view key) override {
+    const Quiet quiet;
+    return inner_->erase(family, key);
+  }
   Status erase_range(Family family, std::string_view begin, std::string_view end) override {
+    const Quiet quiet;
     return inner_->erase_range(family, begin, end);
   }
   Status commit() override {
@@ -131,33 +140,71 @@ class QuietCheckpoint final : public Checkpoint {
   }
 
  private:
-  const std::unique_ptr<Checkpoint> inner_;
+  std::unique_ptr<Checkpoint> inner_;
+};
+
+class QuietCursor final : public Cursor {
+ public:
+  explicit QuietCursor(std::unique_ptr<Cursor> inner) : inner_(std::move(inner)) {}
+  ~QuietCursor() override {
+    const Quiet quiet;
+    inner_.reset();
+  }
+  bool valid() const override { return inner_->valid(); }
+  std::string_view key() const override { return inner_->key(); }
+  std::string_view value() const override { return inner_->value(); }
+  void next() override {
+    const Quiet quiet;
+    inner_->next();
+  }
+  void seek(std::string_view target) override {
+    const Quiet quiet;
+    inner_->seek(target);
+  }
+  Status status() const override { return inner_->status(); }
+
+ private:
+  std::unique_ptr<Cursor> inner_;
 };
 
 class QuietStore final : public Store {
  public:
   explicit QuietStore(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  ~QuietStore() override {
+    const Quiet quiet;
+    inner_.reset();
+  }
   Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+    const Quiet quiet;
     return inner_->get(family, key);
   }
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
                                bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
+    const Quiet quiet;
+    return std::make_unique<QuietCursor>(inner_->scan(family, lower, upper, descending));
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
+    const Quiet quiet;
     auto begun = inner_->begin_checkpoint(expected_rows);
     if (!begun.ok()) return begun;
     return std::unique_ptr<Checkpoint>(std::make_unique<QuietCheckpoint>(std::move(begun).value()));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
+    const Quiet quiet;
     return inner_->reclaim(family, begin, end);
   }
   Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
-  Status close() override { return inner_->close(); }
+  StoreStats stats() const override {
+    const Quiet quiet;
+    return inner_->stats();
+  }
+  Status close() override {
+    const Quiet quiet;
+    return inner_->close();
+  }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  std::unique_ptr<Store> inner_;
 };
 
 }  // namespace
@@ -167,7 +214,7 @@ std::unique_ptr<Io> quiet_io(std::unique_ptr<Io> inner) {
   return std::make_unique<QuietIo>(std::move(inner));
 }
 
-std::unique_ptr<Store> quiet_commits(std::unique_ptr<Store> inner) {
+std::unique_ptr<Store> quiet_store(std::unique_ptr<Store> inner) {
   const Quiet quiet;
   return std::make_unique<QuietStore>(std::move(inner));
 }

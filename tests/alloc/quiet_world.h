@@ -1,8 +1,7 @@
-// What stands around the engine in the allocation tests, with allocations that never fail: an Io
-// whose calls are Quiet, and a store whose commits are (the memory store may be left half changed
-// by one that throws; the real one may not, and is tested apart). Reads of the store, and every
-// status and buffer that the engine makes of the answers, count.
-// Thread model: that of the interfaces.
+// What stands around the engine in the allocation tests, with allocations that never fail: the disk
+// and the cold store. RocksDB does not survive an allocation that fails inside it, and the memory
+// store may be left half changed by a commit that throws. What the engine makes of their answers
+// counts. Thread model: that of the interfaces.
 #pragma once
 
 #include <memory>
@@ -13,6 +12,6 @@
 namespace wq {
 
 std::unique_ptr<Io> quiet_io(std::unique_ptr<Io> inner);
-std::unique_ptr<Store> quiet_commits(std::unique_ptr<Store> inner);
+std::unique_ptr<Store> quiet_store(std::unique_ptr<Store> inner);
 
 }  // namespace wq
