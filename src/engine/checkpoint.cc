@@ -13,6 +13,7 @@ Status Engine::run_checkpoint() {
   MutexLock one_at_a_time(checkpoint_mutex_);
   const int64_t start_ns = environment_.clock->mono_ns();
   CheckpointContent content;
+  Status written;
   Lsn frozen_lsn = 0;
   {
     MutexLock lock(mutex_);
@@ -24,38 +25,42 @@ Status Engine::run_checkpoint() {
       if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
       return {};
     }
-    checkpoint_running_ = true;
     state_.freeze();
+    checkpoint_running_ = true;
     log_bytes_since_checkpoint_ = 0;
-    content.queues = state_.take_changed_queues();
-    content.removed_queues = state_.removed_queues();
-    content.meta = MetaRow{frozen_lsn,
-                           state_.next_job_id,
-                           state_.next_generation,
-                           state_.next_queue_id,
-                           load_le<uint64_t>(uuid_.data()),
-                           load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
-                           state_.trash,
-                           state_.importing};
-    while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
-    content.jobs = state_.take_captured();
+    written = caught([&] {
+      mutex_.assert_held();
+      return take_frozen(content, frozen_lsn);
+    });
   }
   if (environment_.between_steps) environment_.between_steps();
-  const Status written = write_checkpoint(content, frozen_lsn);
+  if (written.ok()) {
+    written = caught([&] {
+      checkpoint_mutex_.assert_held();
+      return write_checkpoint(content, frozen_lsn);
+    });
+  }
   if (environment_.between_steps) environment_.between_steps();
   uint64_t freed_bytes = 0;
   MutexLock lock(mutex_);
   if (written.ok()) {
     const uint64_t before_bytes = state_.resident_bytes();
-    forget_checkpointed(frozen_lsn);
+    written = caught([&]() -> Status {
+      mutex_.assert_held();
+      forget_checkpointed(frozen_lsn);
+      return {};
+    });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
-  } else if (failure_.ok()) {
+  }
+  if (!written.ok()) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
-    failure_ = Status(Code::poisoned,
-                      "checkpoint: " + written.message() + "; close the store and open it again");
+    set_failure(status_with_text(written.code(), [&] {
+                  return "checkpoint: " + written.message();
+                }).text());
+    if (written.code() == Code::no_memory) written = failure_;
   }
   checkpoint_running_ = false;
   memory_freed_.notify_all();
@@ -67,6 +72,23 @@ Status Engine::run_checkpoint() {
   }
   WQ_TRY(log_->trim(frozen_lsn + 1));
   return sweep_trash();
+}
+
+// What the checkpoint writes, as of the freeze.
+Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
+  content.queues = state_.take_changed_queues();
+  content.removed_queues = state_.removed_queues();
+  content.meta = MetaRow{frozen_lsn,
+                         state_.next_job_id,
+                         state_.next_generation,
+                         state_.next_queue_id,
+                         load_le<uint64_t>(uuid_.data()),
+                         load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
+                         state_.trash,
+                         state_.importing};
+  while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
+  content.jobs = state_.take_captured();
+  return {};
 }
 
 void Engine::let_callers_in() {

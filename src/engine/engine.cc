@@ -1,7 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <exception>
+#include <utility>
 
 #include "engine/engine_internal.h"
 
@@ -28,19 +28,31 @@ void Engine::leave() {
   }
 }
 
-void Engine::poison(const std::string& why) {
+void Engine::poison(std::string_view why) noexcept {
   MutexLock lock(mutex_);
-  if (!failure_.ok()) return;
-  failure_ = Status(Code::poisoned, why + "; close the store and open it again");
+  set_failure(why);
   maintenance_wake_.notify_all();
   checkpoint_wake_.notify_all();
   memory_freed_.notify_all();
 }
 
+// The first failure stays. It is one even if there is no memory for its text.
+void Engine::set_failure(std::string_view why) noexcept {
+  if (!failure_.ok()) return;
+  failure_ = status_with_text(Code::poisoned, [&] {
+    return std::string(why) + "; close the store and open it again";
+  });
+}
+
+bool Engine::poisoned() noexcept {
+  MutexLock lock(mutex_);
+  return !failure_.ok() || !log_->failure().ok();
+}
+
 Status Engine::note_failure(Status status) {
   if (status.code() == Code::io || status.code() == Code::corrupt ||
       status.code() == Code::poisoned || status.code() == Code::internal) {
-    poison(status.message());
+    poison(status.text());
   }
   return status;
 }
@@ -58,6 +70,9 @@ Result<Queue*> Engine::queue_for(QueueId id) {
   return no_such_queue();
 }
 
+// Until append() has the record an exception means that nothing happened. After that it means that
+// the state lacks what the log has, and the store stops: all that a call needs memory for besides
+// is taken before (views of jobs, the ticket of a completion) or can be put back (timers, claims).
 Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   if (!failure_.ok()) return failure_;  // reads go on, changes do not
   const Bytes body = encoder_.command(command);
@@ -72,7 +87,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
     if (!applied.ok()) check_failed(applied.message().c_str(), __FILE__, __LINE__);
   } catch (...) {
     // The record is in the log but not in the state: only a replay can put that right.
-    failure_ = Status(Code::poisoned, "a change could not be applied; close the store and reopen");
+    set_failure("a change could not be applied");
     throw;
   }
   if (!state_.wake_queue.empty()) wake_waiters();
@@ -83,7 +98,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
 Status Engine::finish(Lsn lsn, CallOptions& call, Durability level) {
   call.lsn = lsn;
   if (call.completion) {
-    call.completion->watch(lsn, level, call.user_data);
+    call.completion->watch(std::move(call.ticket), lsn, level, call.user_data);
     return {};
   }
   if (level == Durability::memory) return {};
@@ -277,38 +292,54 @@ Status Engine::close() {
     while (calls_.load() > 0) idle_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
   }
   stop_threads();
-  Status result;
-  {
-    MutexLock lock(mutex_);
-    result = failure_;
-  }
-  if (log_ && store_ && result.ok() && log_->failure().ok()) {
-    result = run_checkpoint();
-    if (result.ok()) {
-      MutexLock lock(mutex_);
-      result = commit(begin(CommandType::close)).take_status();
-    }
-  }
-  if (log_) {
-    const Status log_status = log_->close();
-    if (result.ok()) result = log_status;
-  }
+  // Each part is closed, whatever became of the one before.
+  Status result = caught([this] { return settle_down(); });
+  const auto then = [&result](Status status) {
+    if (result.ok()) result = std::move(status);
+  };
+  if (log_) then(caught([this] { return log_->close(); }));
   completions_.on_closed();
-  if (store_) {
-    const Status store_status = store_->close();
-    if (result.ok()) result = store_status;
-  }
+  if (store_) then(caught([this] { return store_->close(); }));
   directory_lock_.reset();
   return result;
+}
+
+// Leaves nothing to replay, if the store is healthy.
+Status Engine::settle_down() {
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY(failure_);
+  }
+  if (!log_ || !store_ || !log_->failure().ok()) return {};
+  WQ_TRY(run_checkpoint());
+  MutexLock lock(mutex_);
+  return commit(begin(CommandType::close)).take_status();
 }
 
 // ---- threads: the only place that starts any
 
 void Engine::start_threads() {
   if (!options_.threads) return;
-  maintenance_thread_ = std::thread([this] { maintenance_loop(); });
-  checkpoint_thread_ = std::thread([this] { checkpoint_loop(); });
-  flusher_thread_ = std::thread([this] { flusher_loop(); });
+  maintenance_thread_ = std::thread([this] { run_thread(&Engine::maintenance_loop); });
+  checkpoint_thread_ = std::thread([this] { run_thread(&Engine::checkpoint_loop); });
+  flusher_thread_ = std::thread([this] { run_thread(&Engine::flusher_loop); });
+}
+
+// A thread of ours, until it is told to stop. Out of memory it rests and goes on: the step that
+// threw has changed nothing, or has stopped the store already. A broken invariant stops the store,
+// not the process.
+void Engine::run_thread(void (Engine::*loop)()) {
+  for (;;) {
+    const Status status = caught([&]() -> Status {
+      (this->*loop)();
+      return {};
+    });
+    if (status.ok()) return;
+    if (status.code() != Code::no_memory) poison(status.text());
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    maintenance_wake_.wait_for_ns(mutex_, no_memory_rest_ms * ns_per_ms);
+  }
 }
 
 void Engine::stop_threads() {

@@ -85,6 +85,8 @@ struct CallOptions {
   uint32_t durability = 0;                // 0 or a Durability
   CompletionQueue* completion = nullptr;  // not null: do not wait, post there
   uint64_t user_data = 0;
+  // For `completion`: made before the call, so that the change can not be left without its event.
+  CompletionTicket ticket = {};
   Lsn lsn = 0;  // out: 0 = nothing was written
 };
 
@@ -227,7 +229,8 @@ class Engine {
   const Recovery& recovery() const { return recovery_; }
   Result<VerifyReport> verify();
   // Stops the store after a broken invariant or a failed allocation in the middle of a change.
-  void poison(const std::string& why);
+  void poison(std::string_view why) noexcept;
+  bool poisoned() noexcept;
   Result<std::unique_ptr<CompletionQueue>> open_completion();
 
   // ---- queues (engine_queues.cc)
@@ -306,6 +309,7 @@ class Engine {
   Status enter();  // CLOSED or ok; counts the call in either way
   void leave();
   Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
+  void set_failure(std::string_view why) noexcept WQ_REQUIRES(mutex_);
   Status finish(Lsn lsn, CallOptions& call, Durability level);
   Durability level_for(const CallOptions& call, Durability standard) const {
     return call.durability == 0 ? standard : static_cast<Durability>(call.durability);
@@ -329,6 +333,7 @@ class Engine {
   int64_t run_ms() const;  // wall time at open + monotonic time since: never steps
   void start_threads();
   void stop_threads();
+  Status settle_down();
   void on_log_progress();
 
   // ---- consume
@@ -359,6 +364,9 @@ class Engine {
     bool more = false;
   };
   Result<Due> run_due(const Now& now, size_t limit) WQ_REQUIRES(mutex_);
+  template <typename MayTake>
+  Status commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take)
+      WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
@@ -366,11 +374,13 @@ class Engine {
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
   bool has_room_for_pages() const WQ_REQUIRES(mutex_);
+  void run_thread(void (Engine::*loop)());
   void maintenance_loop();
   void checkpoint_loop();
   void flusher_loop();
   Result<bool> maintain() WQ_REQUIRES(mutex_);
   Status run_checkpoint();
+  Status take_frozen(CheckpointContent& content, Lsn frozen_lsn) WQ_REQUIRES(mutex_);
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);

@@ -46,9 +46,9 @@ class CancelScope {
 struct Engine::WaitScope {
   WaitScope(Waiter& waiter, const std::vector<Queue*>& queues, uint64_t& waiting)
       : waiter_(waiter), waiting_(waiting) {
-    ++waiting_;
     waiter_.signaled = false;
     waiter_.nodes.resize(queues.size());
+    ++waiting_;
     for (size_t i = 0; i < queues.size(); ++i) {
       waiter_.nodes[i].waiter = &waiter_;
       queues[i]->waiters.push_back(&waiter_.nodes[i]);
@@ -109,8 +109,8 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
       }
       if (lane->cold_count > 0) {
         if (lane->head_count < options_.lane_window / 2 + taken && !lane->refill_wanted) {
-          lane->refill_wanted = true;
           refills_.push_back(LaneId{queue->id, lane->priority});
+          lane->refill_wanted = true;
           maintenance_wake_.notify_one();
         }
         if (taken < allowed) {
@@ -131,14 +131,25 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
 
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
                              const Now& now, std::vector<JobView>& jobs, Lsn& lsn) {
-  WQ_TRY_SET(lsn, commit(command_));
-  jobs.reserve(command_.ids.size());
+  // Memory for the answer comes first: jobs that are leased must reach the caller.
+  jobs.clear();
+  jobs.resize(command_.ids.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Job* job = state_.find(command_.ids[i]);
+    if (job->last_error) jobs[i].last_error.reserve(job->last_error->size());
+  }
+  Result<Lsn> committed = commit(command_);
+  if (!committed.ok()) {
+    jobs.clear();
+    return committed.take_status();
+  }
+  lsn = committed.value();
   size_t i = 0;
   for (const LeaseGroup& group : command_.groups) {
     const auto place = std::find(request.queues.begin(), request.queues.end(), group.queue);
     const auto queue_index = static_cast<uint32_t>(place - request.queues.begin());
     for (uint32_t n = 0; n < group.count; ++n, ++i) {
-      JobView& view = jobs.emplace_back();
+      JobView& view = jobs[i];
       view_of(*state_.find(command_.ids[i]), now, view);
       view.queue_index = queue_index;
     }
@@ -263,6 +274,27 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
 
 namespace {
 
+// Jobs that the command under construction names are claimed. apply() gives them up; if it never
+// comes to that they are given up here.
+class ClaimScope {
+ public:
+  ClaimScope(State& state, const std::vector<SettleItem>& items) : state_(state), items_(items) {}
+  ~ClaimScope() {
+    if (applied_) return;
+    for (const SettleItem& item : items_) {
+      if (Job* job = state_.find(item.id)) job->claimed = false;
+    }
+  }
+  ClaimScope(const ClaimScope&) = delete;
+  ClaimScope& operator=(const ClaimScope&) = delete;
+  void applied() { applied_ = true; }
+
+ private:
+  State& state_;
+  const std::vector<SettleItem>& items_;
+  bool applied_ = false;
+};
+
 Status admit_settle(const SettleItem& item) {
   if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
   if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
@@ -286,6 +318,7 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::settle);
     command.queue = id;
+    ClaimScope claims(state_, command.settles);
     bool delayed = false;
     for (size_t i = 0; i < items.size(); ++i) {
       codes[i] = check_lease(state_, queue, items[i].id, items[i].generation).code();
@@ -295,20 +328,16 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
         codes[i] = Code::stale;
         continue;
       }
-      job->claimed = true;
       SettleItem& item = command.settles.emplace_back(items[i]);
+      job->claimed = true;
       if (item.error.size() > error_bytes_max) {
         item.error = cut_error(items[i].error, cut_texts.emplace_back());
       }
       delayed |= items[i].kind != SettleKind::ack;
     }
     if (command.settles.empty()) return {};
-    Result<Lsn> committed = commit(command);
-    if (!committed.ok()) {
-      for (const SettleItem& item : command.settles) state_.find(item.id)->claimed = false;
-      return committed.take_status();
-    }
-    lsn = committed.value();
+    WQ_TRY_SET(lsn, commit(command));
+    claims.applied();
     if (delayed) wake_for_timers();
     if (draining_) idle_.notify_all();
   }

@@ -7,22 +7,44 @@
 
 namespace wq {
 
+// Takes the timers of `command`'s jobs, up to `limit`, and commits it. They are set again if no
+// record came of it, which needs no memory: the queue still has the room.
+template <typename MayTake>
+Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take) {
+  const auto give_back = [&]() WQ_REQUIRES(mutex_) {
+    if (!failure_.ok()) return;  // nothing is due in a store that has stopped
+    for (const JobId id : command.ids) {
+      Job* job = state_.find(id);
+      if (!job->has_timer()) timers.add(job, job->timer_ms);
+    }
+  };
+  try {
+    while (command.ids.size() < limit && may_take()) {
+      Job* job = timers.first();
+      command.ids.push_back(job->id);
+      timers.remove(job);  // apply leaves its place for good
+    }
+    Status status = commit(command).take_status();
+    if (!status.ok()) give_back();
+    return status;
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
+
 // Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit`
 // each. Also called by lease, so that a job whose time has come is never late for a caller who
 // asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
   TimerQueue& leases = state_.leases();
-  if (!leases.empty() && leases.first_ms() <= now.run_ms) {
+  const auto expired = [&] { return !leases.empty() && leases.first_ms() <= now.run_ms; };
+  if (expired()) {
     Command& command = begin(CommandType::expire, now.wall_ms);
-    while (command.ids.size() < limit && !leases.empty() && leases.first_ms() <= now.run_ms) {
-      Job* job = leases.first();
-      leases.remove(job);  // apply leaves its place for good
-      command.ids.push_back(job->id);
-    }
-    WQ_TRY(commit(command).take_status());
+    WQ_TRY(commit_due(command, leases, limit, expired));
     due.handled += command.ids.size();
-    due.more = !leases.empty() && leases.first_ms() <= now.run_ms;
+    due.more = expired();
     if (draining_) idle_.notify_all();
   }
   TimerQueue& delays = state_.delays();
@@ -32,12 +54,7 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   };
   if (promotable()) {
     Command& command = begin(CommandType::promote, now.wall_ms);
-    while (command.ids.size() < limit && promotable()) {
-      Job* job = delays.first();
-      delays.remove(job);
-      command.ids.push_back(job->id);
-    }
-    WQ_TRY(commit(command).take_status());
+    WQ_TRY(commit_due(command, delays, limit, promotable));
     due.handled += command.ids.size();
     due.more |= promotable();
   }
@@ -265,6 +282,19 @@ Result<int64_t> Engine::tick() {
   MutexLock lock(mutex_);
   const int64_t wait_ms = next_due_wait_ms();
   return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
+}
+
+// At open, when the leases of the time before are not to go on.
+Status Engine::expire_all_leases() {
+  TimerQueue& leases = state_.leases();
+  const auto any = [&] { return !leases.empty(); };
+  while (any()) {
+    Command& command = begin(CommandType::expire);
+    WQ_TRY(commit_due(command, leases, due_step_max, any));
+    recovery_.leases_expired += command.ids.size();
+    recovery_.leases_kept -= command.ids.size();
+  }
+  return {};
 }
 
 }  // namespace wq

@@ -26,19 +26,23 @@ constexpr uint64_t item_overhead_bytes = 128;
 class ReusedBuilder {
  public:
   FlatBufferBuilder& start() {
-    if (builder_.GetSize() > builder_keep_bytes) {
+    // A buffer that could not grow believes that it did: nothing of it can be used again.
+    if (building_ || builder_.GetSize() > builder_keep_bytes) {
       builder_.Reset();
     } else {
       builder_.Clear();
     }
+    building_ = true;
     return builder_;
   }
-  Bytes bytes() const {
+  Bytes bytes() {
+    building_ = false;
     return {reinterpret_cast<const std::byte*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
 
  private:
   FlatBufferBuilder builder_;
+  bool building_ = false;  // start() was called and bytes() was not: an exception came between
 };
 
 // Null (and so no byte in the record) for an empty input.

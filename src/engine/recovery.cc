@@ -1,5 +1,6 @@
 // Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
 // an orderly close as after a crash. Interrupted anywhere, it can be done again.
+#include <cerrno>
 #include <utility>
 
 #include "base/prng.h"
@@ -21,16 +22,28 @@ StoreUuid fresh_uuid() {
   return uuid;
 }
 
+// What failed is not yet a store that could be poisoned: the caller is told the cause.
+Status cause_of(Status status) {
+  if (status.code() != Code::poisoned) return status;
+  Code code = Code::io;
+  // Without a detail it is one that there was no memory for.
+  if (!status.detail() || status.os_errno() == ENOMEM) code = Code::no_memory;
+  if (status.os_errno() == ENOSPC || status.os_errno() == EDQUOT) code = Code::no_space;
+  return Status(code, status.message(), status.os_errno(), status.offset());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options,
                                              const Environment& environment) {
   std::unique_ptr<Engine> engine(new Engine(options, environment));
-  Status status = engine->open_parts();
-  if (status.ok()) status = engine->start_run();
+  Status status = caught([&]() -> Status {
+    WQ_TRY(engine->open_parts());
+    return engine->start_run();
+  });
   if (!status.ok()) {
     engine->abandon();
-    return status;
+    return cause_of(std::move(status));
   }
   engine->start_threads();
   return engine;
@@ -282,21 +295,6 @@ Status Engine::start_run() {
   // Before this is durable no id or generation of this run may be handed out.
   WQ_TRY(log_->wait(lsn, Durability::power));
   check_disk_space();
-  return {};
-}
-
-Status Engine::expire_all_leases() {
-  while (!state_.leases().empty()) {
-    Command& command = begin(CommandType::expire);
-    while (command.ids.size() < due_step_max && !state_.leases().empty()) {
-      Job* job = state_.leases().first();
-      state_.leases().remove(job);
-      command.ids.push_back(job->id);
-    }
-    recovery_.leases_expired += command.ids.size();
-    recovery_.leases_kept -= command.ids.size();
-    WQ_TRY(commit(command).take_status());
-  }
   return {};
 }
 

@@ -118,6 +118,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
     lane.head.push_back(job);
     ++lane.head_count;
     --lane.cold_count;
+    lane.cold_low = page.positions[i] + 1;  // right after each of them: the next may find no memory
   }
   lane.cold_low = page.next_low;
   if (page.reached_high && lane.cold_high == page.high && lane.cold_count != 0) {

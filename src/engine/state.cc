@@ -5,9 +5,7 @@
 namespace wq {
 
 State::~State() {
-  std::vector<Job*> all;
-  jobs_.for_each([&](Job* job) { all.push_back(job); });
-  for (Job* job : all) delete job;
+  jobs_.for_each([](Job* job) { delete job; });  // nothing looks at the table or a list any more
 }
 
 // ---- queues
@@ -74,6 +72,9 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
 
 Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
                        bool has_state_row) {
+  // For link_stored(), which can not fail: a job that is resident has its timer.
+  delays_.make_room();
+  leases_.make_room();
   auto job = std::make_unique<Job>();
   job->queue = queue;
   job->id = id;
@@ -328,9 +329,10 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
 
 bool State::sweep_garbage(size_t limit) {
   for (size_t i = 0; i < limit; ++i) {
-    Job* job = garbage_.pop_front();
+    Job* job = garbage_.front();
     if (!job) return false;
     touch(job);
+    garbage_.pop_front();
     end(job);
   }
   return !garbage_.empty();
@@ -348,10 +350,10 @@ void State::join_lane(Lane& lane) {
 
 void State::freeze() {
   WQ_CHECK(!freezing_ && garbage_.empty() && frozen_.empty());
+  captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   freezing_ = true;
   ++checkpoint_number_;
   frozen_.splice_back(dirty_);
-  captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   dirty_count_ = 0;
   removing_queues_ = std::exchange(removed_queues_, {});
 }

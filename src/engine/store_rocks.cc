@@ -113,7 +113,9 @@ class FailedCursor final : public Cursor {
 class RocksStore final : public Store {
  public:
   explicit RocksStore(StoreOptions options) { core_.options = std::move(options); }
-  ~RocksStore() override { close().ignore("a destructor has nobody to tell"); }
+  ~RocksStore() override {
+    caught([this] { return close(); }).ignore("a destructor has nobody to tell");
+  }
 
   Status open();
 
@@ -202,6 +204,11 @@ Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& ex
                                        "'; the store was written by a newer version of wq");
     }
   }
+  // A crash left families out of the creation, so nothing was ever stored. Who may write makes them
+  // (open_database); to a reader there is no database yet.
+  if (core_.options.read_only && names.size() <= family_count && refuse_tables().ok()) {
+    return Status(Code::not_found, "db: no complete database in " + core_.options.directory);
+  }
   return {};
 }
 
@@ -233,10 +240,9 @@ Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
                                          &handles, &core_.db)));
   default_handle_ = handles.front();
   handles.clear();
-  const Status status =
-      status_from_rocks(core_.db->CreateColumnFamilies(family_descriptors(), &handles), "create");
+  const rocksdb::Status created = core_.db->CreateColumnFamilies(family_descriptors(), &handles);
   std::copy(handles.begin(), handles.end(), core_.handles);
-  WQ_TRY(status);
+  WQ_TRY(status_from_rocks(created, "create"));
   return sync_parent();
 }
 
@@ -319,8 +325,10 @@ Status RocksStore::close() {
     if (!handle) continue;  // creation stopped half way
     core_.db->DestroyColumnFamilyHandle(std::exchange(handle, nullptr)).PermitUncheckedError();
   }
-  core_.db->DestroyColumnFamilyHandle(std::exchange(default_handle_, nullptr))
-      .PermitUncheckedError();
+  if (default_handle_) {
+    core_.db->DestroyColumnFamilyHandle(std::exchange(default_handle_, nullptr))
+        .PermitUncheckedError();
+  }
   const Status status = status_from_rocks(core_.db->Close(), "close");
   delete std::exchange(core_.db, nullptr);
   return status;

@@ -172,13 +172,10 @@ class FileRoad {
  public:
   explicit FileRoad(RocksCore& core) : core_(core) {}
   ~FileRoad() {
-    for (auto& family : families_) {
-      if (!family) continue;
-      const std::vector<std::string> files = family->files();
-      family.reset();
-      std::error_code error;
-      for (const std::string& file : files) std::filesystem::remove(file, error);
-    }
+    caught([this]() -> Status {
+      remove_files();
+      return {};
+    }).ignore("the next open removes them as well");
   }
   FileRoad(const FileRoad&) = delete;
   FileRoad& operator=(const FileRoad&) = delete;
@@ -213,6 +210,16 @@ class FileRoad {
   }
 
  private:
+  void remove_files() {
+    for (auto& family : families_) {
+      if (!family) continue;
+      const std::vector<std::string> files = family->files();
+      family.reset();
+      std::error_code error;
+      for (const std::string& file : files) std::filesystem::remove(file, error);
+    }
+  }
+
   // See the rule at the top of this file.
   Status flush_batches() {
     if (!core_.wal_in_use) return {};

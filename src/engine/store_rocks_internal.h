@@ -75,7 +75,7 @@ struct RocksCore {
 
 // ---- store_rocks_options.cc
 
-Status status_from_rocks(const rocksdb::Status& status, const std::string& what);
+Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept;
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch);
 rocksdb::ColumnFamilyOptions rocks_family_options(Family family,

@@ -104,11 +104,12 @@ Status FailureLatch::get() const {
   return first_;
 }
 
-Status status_from_rocks(const rocksdb::Status& status, const std::string& what) {
+Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept {
   if (status.ok()) return {};
   const Code code = code_of(status);
-  return Status(code, "db: " + what + ": " + status.ToString(),
-                code == Code::no_space ? ENOSPC : 0);
+  return status_with_text(
+      code, [&] { return "db: " + std::string(what) + ": " + status.ToString(); },
+      code == Code::no_space ? ENOSPC : 0);
 }
 
 std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes) {

@@ -7,7 +7,7 @@
 #include "io/segment_log_impl.h"
 
 #include <algorithm>
-#include <exception>
+#include <cerrno>
 #include <utility>
 
 #include "base/check.h"
@@ -215,11 +215,11 @@ void SegmentLogImpl::flush_group() {
   const int64_t spent_ns = clock_.mono_ns() - from_ns;
   mutex_.lock();
 
+  if (status.ok()) status = account(outcome, power, spent_ns);
   if (status.ok()) {
     // Only the flusher stores these, one at a time, so they grow in order. Release: see reached().
     process_lsn_.store(flight_last_, std::memory_order_release);
     durable_lsn_.store(power ? flight_last_ : outcome.durable_lsn, std::memory_order_release);
-    account(outcome, power, spent_ns);
   } else {
     fail(status);
   }
@@ -231,12 +231,10 @@ void SegmentLogImpl::flush_group() {
 }
 
 Status SegmentLogImpl::write_flight(bool power, WriteOutcome* outcome) {
-  try {
+  // Out of memory, or a broken invariant: how far the group got is not known.
+  return caught([&] {
     return writer_.write(flight_, power, durable_lsn_.load(std::memory_order_relaxed), outcome);
-  } catch (const std::exception& error) {
-    // Out of memory, or a broken invariant: how far the group got is not known.
-    return Status(Code::internal, std::string("log: ") + error.what());
-  }
+  });
 }
 
 void SegmentLogImpl::finish_group(uint64_t group) {
@@ -265,8 +263,12 @@ void SegmentLogImpl::finish_group(uint64_t group) {
   mutex_.lock();
 }
 
-void SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t spent_ns) {
-  live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
+Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t spent_ns) {
+  try {
+    live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
+  } catch (const std::bad_alloc&) {
+    return Code::no_memory;  // a segment that nobody knows of would never be released
+  }
   for (const AppendRun& run : flight_.runs()) {
     for (LiveSegment& segment : live_) {
       if (segment.seq == run.place.seq) segment.frame_bytes += run.frames_end - run.begin;
@@ -277,12 +279,15 @@ void SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t sp
   const auto spent = static_cast<uint64_t>(std::max<int64_t>(0, spent_ns));
   stats_.flush_ns_total += spent;
   stats_.flush_ns_max = std::max(stats_.flush_ns_max, spent);
+  return {};
 }
 
 void SegmentLogImpl::fail(const Status& cause) {
   if (!failure_.ok()) return;
-  failure_ = Status(Code::poisoned, cause.message() + "; nothing more is written, reopen the store",
-                    cause.os_errno(), cause.offset());
+  failure_ = status_with_text(
+      Code::poisoned,
+      [&] { return cause.message() + "; nothing more is written, reopen the store"; },
+      cause.code() == Code::no_memory ? ENOMEM : cause.os_errno(), cause.offset());
   failed_.store(true, std::memory_order_release);
 }
 
@@ -387,9 +392,10 @@ Status SegmentLogImpl::trim(Lsn lsn) {
   {
     MutexLock lock(mutex_);
     WQ_TRY(failure_);
+    released.reserve(live_.size());
     // The newest segment stays: it tells the next LSN and sequence number.
     while (live_.size() > 1 && live_[1].first_lsn <= lsn) {
-      released.push_back(live_.front().path);
+      released.push_back(std::move(live_.front().path));
       live_.erase(live_.begin());
     }
   }

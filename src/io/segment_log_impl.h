@@ -64,7 +64,7 @@ class SegmentLogImpl final : public SegmentLog {
   void flush_group() WQ_REQUIRES(mutex_);
   Status write_flight(bool power, WriteOutcome* outcome);
   void finish_group(uint64_t group) WQ_REQUIRES(mutex_);
-  void account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
+  Status account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
   void fail(const Status& cause) WQ_REQUIRES(mutex_);
   bool sleep_for_group(uint64_t group, int64_t* left_ns) WQ_REQUIRES(mutex_);
   void pass_turn_on() WQ_REQUIRES(mutex_);
