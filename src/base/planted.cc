@@ -1,6 +1,8 @@
-// Reads the choice. A name that nobody knows ends the program: a test run that breaks nothing would
-// pass for one that noticed nothing.
+// Reads the choice; empty in a build without plants. A name that nobody knows ends the program: a
+// test run that breaks nothing would pass for one that noticed nothing.
 #include "base/planted.h"
+
+#ifdef WQ_WITH_PLANTED
 
 #include <cstdlib>
 #include <string>
@@ -38,3 +40,5 @@ Plant read_choice() {
 const Plant planted = read_choice();
 
 }  // namespace wq
+
+#endif
