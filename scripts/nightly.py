@@ -62,8 +62,7 @@ def fuzz(part, options):
 
 def valgrind(part, options):
     return ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full",
-            "--errors-for-leak-kinds=definite", "--suppressions=tests/valgrind.supp",
-            f"build/release/bin/{part}"]
+            "--errors-for-leak-kinds=definite", f"build/release/bin/{part}"]
 
 
 def tests_with_labels(labels):
