@@ -14,6 +14,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -71,6 +72,19 @@ def failing_case(output):
     return started[-1] if started else ""
 
 
+def run_group(command, environment):
+    """Runs it, and ends what it leaves: a test that dies half way may have children that wait."""
+    group = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        group.wait()
+    finally:
+        try:
+            os.killpg(group.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def run_tests(tests, plant="", case="", go_on=False):
     """Runs these tests of the preset; returns what failed and the seconds that each one took."""
     report = os.path.abspath(f"{BUILD}/planted.xml")
@@ -83,8 +97,7 @@ def run_tests(tests, plant="", case="", go_on=False):
         environment["GTEST_FAIL_FAST"] = "1"
     if case:
         environment["GTEST_FILTER"] = case
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   check=False)
+    run_group(command, environment)
     failed, seconds = [], {}
     for row in ElementTree.parse(report).getroot().iter("testcase"):
         took = float(row.get("time", 0))

@@ -304,9 +304,8 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
       codes[i] = check_lease(state_, queue, item.id, item.generation).code();
       if (codes[i] != Code::ok) continue;
       Job* job = state_.find_live(item.id);
-      if (job->claimed &&
-          !WQ_PLANTED(settled_twice)) {  // named twice in this call: the first one settles it
-        codes[i] = Code::stale;
+      if (job->claimed && !WQ_PLANTED(settled_twice)) {
+        codes[i] = Code::stale;  // named twice in this call: the first one settles it
         continue;
       }
       job->claimed = true;
