@@ -5,6 +5,8 @@
 #   make build install           PRESET=release  PREFIX=/usr/local  DESTDIR=
 #   make bench bench-check       measure; measure and compare with the bounds
 #   make fuzz                    every fuzz target for FUZZ_SECONDS
+#   make planted                 do the tests notice bugs? each barrier and check broken once
+#   make nightly                 the long tests, for hours; goes on where it was interrupted
 #   make format lint             rewrite with clang-format; check format, repo rules and clang-tidy
 
 PRESET ?= release
@@ -13,7 +15,7 @@ FILE ?=
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
 
-.PHONY: run build test bench bench-check fuzz format lint install clean help
+.PHONY: run build test bench bench-check fuzz planted nightly format lint install clean help
 .DEFAULT_GOAL := build
 
 run:
@@ -43,6 +45,14 @@ fuzz:
 	@scripts/setup.sh fuzz
 	@scripts/build.sh fuzz $(JOBS)
 	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+planted:
+	@scripts/setup.sh test
+	@scripts/planted.py
+
+nightly:
+	@scripts/setup.sh test fuzz nightly
+	@scripts/nightly.py
 
 format:
 	@scripts/setup.sh lint

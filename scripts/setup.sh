@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a group of targets needs, from the distribution's packages only.
-#   scripts/setup.sh [build|test|bench|fuzz|lint]...      (default: build)
+#   scripts/setup.sh [build|test|bench|fuzz|lint|nightly]...      (default: build)
 # A call with nothing to install takes no network and no rights, and returns at once.
 set -eu
 
@@ -18,8 +18,12 @@ for group in "${@:-build}"; do
     test) packages="$packages $test_packages $bench_packages" ;;  # clang compiles bench/ too
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages clang" ;;
+    nightly) packages="$packages valgrind" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
-    *) echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz or lint" >&2; exit 2 ;;
+    *)
+      echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz, lint or nightly" >&2
+      exit 2
+      ;;
   esac
 done
 

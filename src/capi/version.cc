@@ -28,6 +28,9 @@ std::string describe_build() {
   if (const std::string invariants = WQ_BUILD_INVARIANTS; invariants == "ON") {
     text += ", invariants";
   }
+#ifdef WQ_WITH_PLANTED
+  text += ", planted bugs";
+#endif
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/planted.h"
+
 namespace wq {
 namespace {
 
@@ -35,6 +37,7 @@ void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t dela
 // A lost attempt: again if one is left, else to the dead letters. The job has left its place.
 void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, int64_t delay_ms,
                    bool front) {
+  if (WQ_PLANTED(attempt_counted_late)) ++job->attempts;
   if (job->attempts >= attempts_allowed(*job)) {
     state.enter_dead(job, now_ms, reason);
     return;
@@ -47,8 +50,8 @@ void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, in
 
 Status apply_open(State& state, const Command& command) {
   if (command.unclean) {
-    state.next_job_id += unclean_job_id_gap;
-    state.next_generation += unclean_generation_gap;
+    if (!WQ_PLANTED(job_ids_reused)) state.next_job_id += unclean_job_id_gap;
+    if (!WQ_PLANTED(generations_reused)) state.next_generation += unclean_generation_gap;
   }
   return {};
 }
@@ -136,8 +139,11 @@ Status apply_lease(State& state, const Command& command) {
         return misfit_job(command, command.ids[i], "is not ready");
       }
       state.leave(job);
-      ++job->attempts;
-      state.enter_leased(job, command.now_ms, generation++, group.deadline_ms);
+      if (!WQ_PLANTED(attempt_counted_late)) ++job->attempts;
+      const bool keep = WQ_PLANTED(replay_keeps_generation) && job->replays > 0;
+      state.enter_leased(job, command.now_ms, keep ? job->generation : generation,
+                         group.deadline_ms);
+      ++generation;
     }
     queue->totals.leased += group.count;
   }
@@ -250,7 +256,7 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
   for (const SettleItem& entry : command.settles) {
     Job* job = state.find_live(entry.id);
     if (!job || job->queue != queue || job->state != JobState::dead ||
-        job->generation != entry.generation) {
+        (job->generation != entry.generation && !WQ_PLANTED(dead_entry_unchecked))) {
       return misfit_job(command, entry.id, "is no such dead letter");
     }
     job->claimed = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "base/planted.h"
 #include "engine/checkpoint_rows.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -34,6 +35,7 @@ Status Engine::run_checkpoint() {
     });
   }
   if (environment_.between_steps) environment_.between_steps();
+  if (WQ_PLANTED(log_released_early)) WQ_TRY(log_->trim(frozen_lsn + 1));
   if (written.ok()) {
     written = caught([&] {
       checkpoint_mutex_.assert_held();
@@ -55,7 +57,7 @@ Status Engine::run_checkpoint() {
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }
-  if (!written.ok()) {
+  if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
     set_failure(status_with_text(written.code(), [&] {
                   return "checkpoint: " + written.message();
@@ -98,9 +100,14 @@ void Engine::let_callers_in() {
 
 // The store must never be ahead of the log: the log is made durable up to the freeze first.
 Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
-  WQ_TRY(log_->wait(frozen_lsn, Durability::power));
-  WQ_TRY_SET(const auto checkpoint, store_->begin_checkpoint(estimate_rows(content)));
+  if (!WQ_PLANTED(checkpoint_ahead_of_log)) WQ_TRY(log_->wait(frozen_lsn, Durability::power));
+  WQ_TRY_SET(auto checkpoint, store_->begin_checkpoint(estimate_rows(content)));
   WQ_TRY(write_rows(content, row_encoder_, *checkpoint));
+  if (WQ_PLANTED(applied_lsn_apart)) {
+    WQ_TRY(checkpoint->commit());
+    WQ_TRY_SET(checkpoint, store_->begin_checkpoint(1));
+  }
+  WQ_TRY(write_meta(content, row_encoder_, *checkpoint));
   WQ_TRY(checkpoint->commit());
   return store_->failure();
 }
@@ -223,9 +230,10 @@ Status Engine::sweep_trash() {
     TrashRow row;
     {
       MutexLock lock(mutex_);
-      const auto found =
-          std::find_if(state_.trash.begin(), state_.trash.end(),
-                       [applied = applied_lsn_](const TrashRow& t) { return t.lsn <= applied; });
+      const auto found = std::find_if(state_.trash.begin(), state_.trash.end(),
+                                      [applied = applied_lsn_](const TrashRow& t) {
+                                        return t.lsn <= applied || WQ_PLANTED(trash_swept_early);
+                                      });
       if (found == state_.trash.end()) return {};
       row = *found;
     }

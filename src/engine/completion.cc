@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/planted.h"
+
 namespace wq {
 
 CompletionQueue::CompletionQueue(CompletionRegistry& registry, Log& log, bool self_driven)
@@ -28,7 +30,7 @@ void CompletionQueue::watch(CompletionTicket ticket, Lsn lsn, Durability level,
     // either this sees the LSN reached, or on_progress finds the entry.
     MutexLock lock(mutex_);
     const bool reached =
-        level == Durability::memory ||
+        level == Durability::memory || WQ_PLANTED(completion_before_barrier) ||
         (level == Durability::process ? log_.process_lsn() : log_.durable_lsn()) >= lsn;
     if (reached) {
       // What was reached before this one goes first.

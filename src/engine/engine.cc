@@ -3,9 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/engine_internal.h"
 
 namespace wq {
+namespace {
+
+// Planted bugs: a change of this kind wakes nobody who waits for a job.
+bool wake_is_lost(CommandType type) {
+  return (WQ_PLANTED(push_wakes_nobody) && type == CommandType::enqueue) ||
+         (WQ_PLANTED(promotion_wakes_nobody) && type == CommandType::promote) ||
+         (WQ_PLANTED(expiry_wakes_nobody) && type == CommandType::expire) ||
+         (WQ_PLANTED(settle_wakes_nobody) && type == CommandType::settle) ||
+         (WQ_PLANTED(resume_wakes_nobody) && type == CommandType::queue_configure) ||
+         (WQ_PLANTED(replay_wakes_nobody) && type == CommandType::dead_replay);
+}
+
+}  // namespace
 
 Engine::Engine(const EngineOptions& options, const Environment& environment)
     : options_(options), environment_(environment), memory_limit_(options.memory_budget_bytes) {}
@@ -30,6 +44,7 @@ void Engine::leave() {
 
 void Engine::poison(std::string_view why) noexcept {
   MutexLock lock(mutex_);
+  if (WQ_PLANTED(engine_failure_forgotten)) return;
   set_failure(why);
   maintenance_wake_.notify_all();
   checkpoint_wake_.notify_all();
@@ -39,9 +54,8 @@ void Engine::poison(std::string_view why) noexcept {
 // The first failure stays. It is one even if there is no memory for its text.
 void Engine::set_failure(std::string_view why) noexcept {
   if (!failure_.ok()) return;
-  failure_ = status_with_text(Code::poisoned, [&] {
-    return std::string(why) + "; close the store and open it again";
-  });
+  failure_ = status_with_text(
+      Code::poisoned, [&] { return std::string(why) + "; close the store and open it again"; });
 }
 
 bool Engine::poisoned() noexcept {
@@ -90,7 +104,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
     set_failure("a change could not be applied");
     throw;
   }
-  if (!state_.wake_queue.empty()) wake_waiters();
+  if (!state_.wake_queue.empty()) wake_waiters(command.type);
   note_pressure();
   return lsn;
 }
@@ -111,10 +125,10 @@ void Engine::on_log_progress() {
 
 // ---- waking
 
-void Engine::wake_waiters() {
+void Engine::wake_waiters(CommandType cause) {
   for (Queue* queue : state_.wake_queue) {
     queue->wake_wanted = false;
-    wake_queue(queue);
+    if (!wake_is_lost(cause)) wake_queue(queue);
   }
   state_.wake_queue.clear();
 }
@@ -184,8 +198,10 @@ Status Engine::wait_for_space() {
   const uint64_t reserve_bytes = options_.disk_reserve_bytes;
   const uint64_t written_bytes = log_bytes_since_look_.load(std::memory_order_relaxed);
   if (reserve_bytes != 0 && written_bytes > reserve_bytes / 16) check_disk_space();
-  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
-  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  const bool disk_full = disk_full_.load(std::memory_order_relaxed);
+  if (disk_full && !WQ_PLANTED(disk_reserve_ignored)) return disk_is_full();
+  const bool memory_full = memory_full_.load(std::memory_order_relaxed);
+  if (memory_full && !WQ_PLANTED(memory_limit_ignored)) WQ_TRY(wait_for_memory());
   return log_->wait_for_room();
 }
 

@@ -317,7 +317,7 @@ class Engine {
   Command& begin(CommandType type, int64_t now_ms) WQ_REQUIRES(mutex_);
   Command& begin(CommandType type) WQ_REQUIRES(mutex_) { return begin(type, wall_ms()); }
   Result<Queue*> queue_for(QueueId id) WQ_REQUIRES(mutex_);
-  void wake_waiters() WQ_REQUIRES(mutex_);
+  void wake_waiters(CommandType cause) WQ_REQUIRES(mutex_);
   void wake_queue(Queue* queue) WQ_REQUIRES(mutex_);
   void note_pressure() WQ_REQUIRES(mutex_);
   Status wait_for_memory();
@@ -440,8 +440,8 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};    // free space is below the reserve
+  std::atomic<bool> memory_full_{false};           // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};             // free space is below the reserve
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;

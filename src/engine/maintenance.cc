@@ -2,6 +2,7 @@
 // the mutex is bounded; what is left over is done by the next step.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 
@@ -38,8 +39,9 @@ Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, Ma
 // asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
+  const int64_t lease_now_ms = WQ_PLANTED(leases_on_the_wall_clock) ? now.wall_ms : now.run_ms;
   TimerQueue& leases = state_.leases();
-  const auto expired = [&] { return !leases.empty() && leases.first_ms() <= now.run_ms; };
+  const auto expired = [&] { return !leases.empty() && leases.first_ms() <= lease_now_ms; };
   if (expired()) {
     Command& command = begin(CommandType::expire, now.wall_ms);
     WQ_TRY(commit_due(command, leases, limit, expired));
@@ -99,6 +101,7 @@ int64_t Engine::next_due_wait_ms() {
 // would sleep past it.
 void Engine::wake_for_timers() {
   if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
+  if (WQ_PLANTED(timer_wakes_nobody)) return;
   const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
@@ -129,7 +132,7 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
   };
   Result<LanePage> page = read();
   if (!page.ok()) return page.take_status();
-  if (version != store_version_) return {};
+  if (version != store_version_ && !WQ_PLANTED(old_page_merged)) return {};
   return merge_lane(state_, std::move(page).value()).take_status();
 }
 
@@ -144,7 +147,7 @@ Status Engine::load_delays() {
   };
   Result<DelayPage> page = read();
   if (!page.ok()) return page.take_status();
-  if (version != store_version_) return {};
+  if (version != store_version_ && !WQ_PLANTED(old_page_merged)) return {};
   return merge_delays(state_, std::move(page).value()).take_status();
 }
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/planted.h"
 #include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -138,8 +139,9 @@ Status Engine::load_store() {
   WQ_TRY_SET(const std::optional<std::string> row, store_->get(Family::meta, meta_row_key()));
   if (!row) return {};  // before the first checkpoint everything is in the log
   WQ_TRY_SET(MetaRow meta, decode_meta_row(as_bytes(*row)));
-  if (meta.uuid_low != load_le<uint64_t>(uuid_.data()) ||
-      meta.uuid_high != load_le<uint64_t>(uuid_.data() + sizeof(uint64_t))) {
+  const bool ours = meta.uuid_low == load_le<uint64_t>(uuid_.data()) &&
+                    meta.uuid_high == load_le<uint64_t>(uuid_.data() + sizeof(uint64_t));
+  if (!ours && !WQ_PLANTED(foreign_database_taken)) {
     return bad_store("belongs to another store than the FORMAT file beside it");
   }
   applied_lsn_ = recovery_.applied_lsn = meta.applied_lsn;
@@ -278,7 +280,8 @@ Status Engine::start_run() {
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
       ++recovery_.leases_kept;
       const int64_t length_ms = job->deadline_ms - job->leased_ms;
-      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms) {
+      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms &&
+          !WQ_PLANTED(lease_grows_with_a_clock_step)) {
         state_.leases().move(job, opened_wall_ms_ + length_ms);
       }
     }
@@ -293,7 +296,7 @@ Status Engine::start_run() {
   log_->set_listener([this] { on_log_progress(); });
   lock.unlock();
   // Before this is durable no id or generation of this run may be handed out.
-  WQ_TRY(log_->wait(lsn, Durability::power));
+  if (!WQ_PLANTED(open_record_unsynced)) WQ_TRY(log_->wait(lsn, Durability::power));
   check_disk_space();
   return {};
 }

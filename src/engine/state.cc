@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/planted.h"
+
 namespace wq {
 
 State::~State() {
@@ -137,7 +139,7 @@ void State::link_dirty(Job* job) {
 }
 
 void State::touch(Job* job) {
-  if (is_frozen(job)) {
+  if (is_frozen(job) && !WQ_PLANTED(checkpoint_of_the_current_image)) {
     ++residency.copied_on_write;
     capture(job);
   }

@@ -16,6 +16,7 @@
 #include <rocksdb/options.h>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/store_rocks_internal.h"
 
 namespace wq {
@@ -172,6 +173,7 @@ Status RocksStore::refuse_tables() const {
        !error && entry != end; entry.increment(error)) {
     const std::string extension = entry->path().extension().string();
     if (extension != ".sst" && extension != ".blob") continue;
+    if (WQ_PLANTED(tables_without_current_taken)) continue;
     return Status(Code::corrupt, "db: CURRENT is missing, but there is " +
                                      entry->path().filename().string() +
                                      "; put it back or restore a backup");
@@ -199,7 +201,7 @@ Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& ex
     for (size_t i = 0; i < family_count; ++i) {
       known = known || name == family_name(static_cast<Family>(i));
     }
-    if (!known) {
+    if (!known && !WQ_PLANTED(unknown_family_taken)) {
       return Status(Code::version, "db: unknown family '" + name +
                                        "'; the store was written by a newer version of wq");
     }
@@ -243,7 +245,7 @@ Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
   const rocksdb::Status created = core_.db->CreateColumnFamilies(family_descriptors(), &handles);
   std::copy(handles.begin(), handles.end(), core_.handles);
   WQ_TRY(status_from_rocks(created, "create"));
-  return sync_parent();
+  return WQ_PLANTED(database_name_unsynced) ? Status() : sync_parent();
 }
 
 // RocksDB syncs its directory, but not the one that holds the new directory's name.
@@ -291,7 +293,7 @@ Status RocksStore::reclaim(Family family, std::string_view begin, std::string_vi
   const std::string to = end.empty() ? end_of_family() : std::string(end);
   WQ_CHECK(from < to);
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = !WQ_PLANTED(reclaim_unsynced);
   WQ_TRY(status_from_rocks(core_.db->DeleteRange(options, core_.handle(family), from, to),
                            std::string("reclaim of ") + family_name(family)));
   core_.wal_in_use = true;

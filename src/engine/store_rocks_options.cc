@@ -15,6 +15,8 @@
 
 #include "engine/store_rocks_internal.h"
 
+#include "base/planted.h"
+
 namespace wq {
 namespace {
 
@@ -93,7 +95,7 @@ Code code_of(const rocksdb::Status& status) {
 
 void FailureLatch::set(Status failure) {
   MutexLock lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) return;
+  if (failed_.load(std::memory_order_relaxed) || WQ_PLANTED(store_failure_forgotten)) return;
   first_ = std::move(failure);
   failed_.store(true, std::memory_order_release);  // pairs with get()
 }

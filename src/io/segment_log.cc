@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace wq {
 namespace {
@@ -104,6 +105,7 @@ Result<Lsn> SegmentLogImpl::append(Bytes body) {
 
 Lsn SegmentLogImpl::reached(Durability level) const {
   // Acquire pairs with the release in flush_group(): the bytes are where the level says.
+  if (WQ_PLANTED(power_is_process)) level = Durability::process;
   return level == Durability::power ? durable_lsn_.load(std::memory_order_acquire)
                                     : process_lsn_.load(std::memory_order_acquire);
 }
@@ -200,13 +202,17 @@ void SegmentLogImpl::flush_group() {
   const uint64_t edge = align_to_block(place_.offset);
   if (!flight_.empty()) flight_.pad(static_cast<size_t>(edge - place_.offset));
   if (power) {
-    place_.offset = edge;
+    if (!WQ_PLANTED(acknowledged_block_rewritten)) place_.offset = edge;
     undurable_ = false;
   }
   flight_power_ = power;
   flight_last_ = last_lsn_.load(std::memory_order_relaxed);
   flight_bytes_ = flight_.bytes();
   const uint64_t group = group_;
+  if (WQ_PLANTED(ok_before_write)) {
+    process_lsn_.store(flight_last_, std::memory_order_release);
+    if (power) durable_lsn_.store(flight_last_, std::memory_order_release);
+  }
 
   mutex_.unlock();
   const int64_t from_ns = clock_.mono_ns();
@@ -241,12 +247,12 @@ void SegmentLogImpl::finish_group(uint64_t group) {
   const size_t done = group & 1;
   const size_t next = done ^ 1;
   const bool failed = !failure_.ok();
-  const bool next_has_sleepers = sleepers_[next] > 0;
+  const bool next_has_sleepers = sleepers_[next] > 0 && !WQ_PLANTED(next_group_not_started);
   const bool wake_flusher =
       flusher_ != FlusherState::awake &&
       (failed || flusher_ == FlusherState::turn || (!next_has_sleepers && wants_unmet()));
   if (wake_flusher) flusher_ = FlusherState::awake;
-  const bool wake_done = sleepers_[done] > 0;
+  const bool wake_done = sleepers_[done] > 0 && !WQ_PLANTED(group_wakes_nobody);
   // Outside the lock, or the woken would run into it at once. The condition variables outlive them:
   // nobody destroys a log that has callers in it.
   mutex_.unlock();
@@ -283,7 +289,7 @@ Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t 
 }
 
 void SegmentLogImpl::fail(const Status& cause) {
-  if (!failure_.ok()) return;
+  if (!failure_.ok() || WQ_PLANTED(log_failure_forgotten)) return;
   failure_ = status_with_text(
       Code::poisoned,
       [&] { return cause.message() + "; nothing more is written, reopen the store"; },
@@ -419,7 +425,7 @@ bool SegmentLogImpl::drop_spare() {
 // After a failed sync of the directory no later rename can be relied on, so the log is over.
 void SegmentLogImpl::check_directory() {
   const Status status = spares_->directory_failure();
-  if (status.ok()) return;
+  if (status.ok() || WQ_PLANTED(directory_failure_forgotten)) return;
   MutexLock lock(mutex_);
   fail(status);
   if (!flushing_) finish_group(group_);
@@ -452,6 +458,7 @@ Status SegmentLogImpl::close() {
   if (wants_unmet()) flush_group();
   WQ_TRY(failure_);
   closed_ = true;
+  if (WQ_PLANTED(no_close_frame)) return Code::ok;
   // A frame of its own, behind the barrier: it proves that everything before it was durable, so
   // that damage to the last records can not pass for a torn tail.
   make_place(frame_bytes(0));
