@@ -28,6 +28,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "engine/apply.h"
+#include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
 #include "engine/record.h"
@@ -201,6 +202,7 @@ enum ConfigField : uint32_t {
 };
 
 struct CheckpointContent;
+class FileCopier;
 
 class Engine {
  public:
@@ -225,6 +227,9 @@ class Engine {
   EngineStats stats();
   const Recovery& recovery() const { return recovery_; }
   Result<VerifyReport> verify();
+  // A copy of the store, as of a moment after the call began, in a directory that is empty or not
+  // there; others go on meanwhile (backup.cc). A failure leaves the store as it is.
+  Result<BackupReport> backup(const std::string& directory, const BackupProgress& progress);
   // Stops the store after a broken invariant or a failed allocation in the middle of a change.
   void poison(const std::string& why);
   Result<std::unique_ptr<CompletionQueue>> open_completion();
@@ -364,6 +369,12 @@ class Engine {
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
   void prepare_spares();
+  struct BackupSource;
+  Status hold_for_backup(BackupSource& source);
+  Status copy_log(BackupSource& source, const std::string& directory, FileCopier& copier,
+                  BackupManifest& manifest);
+  static Status copy_store(const BackupSource& source, const std::string& directory,
+                           FileCopier& copier, BackupManifest& manifest);
   Status note_failure(Status status);  // poisons the engine on storage errors
 
   const EngineOptions options_;
@@ -404,6 +415,8 @@ class Engine {
   CondVar idle_;                          // the last call left, or nothing is leased any more
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
 
+  Mutex backup_mutex_;  // one backup at a time; taken before all others
+
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
 
@@ -411,8 +424,8 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};    // free space is below the reserve
+  std::atomic<bool> memory_full_{false};           // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};             // free space is below the reserve
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;

@@ -51,6 +51,7 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
+  WQ_TRY(refuse_backup(io, directory));
   if (options_.create) WQ_TRY(make_store_directory(io, directory));
   WQ_TRY_SET(directory_lock_, io.lock_dir(directory));
 

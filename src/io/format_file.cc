@@ -72,6 +72,21 @@ Result<StoreFormat> decode(const std::string& path, Bytes bytes) {
   return format;
 }
 
+// A log without FORMAT was a store once. A fresh uuid would make all of it foreign.
+Result<bool> has_segments(Io& io, const std::string& directory) {
+  auto names = io.list(directory + "/" + std::string(log_directory_name));
+  if (!names.ok()) {
+    if (names.status().code() == Code::not_found) return false;
+    return names.take_status();
+  }
+  for (const std::string& name : *names) {
+    if (parse_segment_name(name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Status check_known(const std::string& path, const StoreFormat& format, Access access) {
   if (format.version > store_format_version) {
     return newer(path, "format version " + std::to_string(format.version) +
@@ -88,21 +103,6 @@ Status check_known(const std::string& path, const StoreFormat& format, Access ac
   return Code::ok;
 }
 
-// A log without FORMAT was a store once. A fresh uuid would make all of it foreign.
-Result<bool> has_segments(Io& io, const std::string& directory) {
-  auto names = io.list(directory + "/" + std::string(log_directory_name));
-  if (!names.ok()) {
-    if (names.status().code() == Code::not_found) return false;
-    return names.take_status();
-  }
-  for (const std::string& name : *names) {
-    if (parse_segment_name(name)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Status make_store_directory(Io& io, const std::string& directory) {
   WQ_TRY_SET(const bool there, io.exists(directory));
   if (!there) WQ_TRY(io.make_dir(directory));
@@ -113,11 +113,22 @@ Status make_store_directory(Io& io, const std::string& directory) {
   return io.sync_dir(parent.empty() ? "." : parent);
 }
 
+Status refuse_backup(Io& io, const std::string& directory) {
+  for (const char* const name : {backup_manifest_name, backup_unfinished_name}) {
+    WQ_TRY_SET(const bool there, io.exists(directory + "/" + name));
+    if (!there) continue;
+    return Status(Code::invalid, directory + ": is a backup and not a store, there is a file " +
+                                     name + "; restore it to another directory");
+  }
+  return Code::ok;
+}
+
 Result<StoreFormat> read_format(Io& io, const std::string& directory, Access access) {
   const std::string path = format_path(directory);
   auto opened = io.open(path, OpenMode::read);
   if (!opened.ok()) {
     if (opened.status().code() != Code::not_found) return opened.take_status();
+    WQ_TRY(refuse_backup(io, directory));
     WQ_TRY_SET(const bool orphaned, has_segments(io, directory));
     if (orphaned) return corrupt(path, "is missing, but there is a log");
     return opened.take_status();
