@@ -132,6 +132,12 @@ struct LogDumpOptions {
 int run_log_dump(Context& context, const LogDumpOptions& options);
 int run_version(Context& context);
 
+// ---- backup.cc
+// Each is a directory, a file whose name ends in .tar, or "-" for a tar on a standard stream.
+int run_backup(Context& context, const std::string& target);
+int run_restore(Context& context, const std::string& backup);
+int run_verify_backup(Context& context, const std::string& backup);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";
