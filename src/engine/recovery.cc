@@ -21,6 +21,14 @@ StoreUuid fresh_uuid() {
   return uuid;
 }
 
+// What this library must not open it must not touch either, not even the text in LOCK. So this looks
+// before the lock is taken; FORMAT is only ever replaced as a whole.
+Status refuse_foreign(Io& io, const std::string& directory) {
+  WQ_TRY(refuse_backup(io, directory));
+  auto format = read_format(io, directory, Access::write);
+  return format.status().code() == Code::version ? format.take_status() : Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options,
@@ -51,7 +59,7 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
-  WQ_TRY(refuse_backup(io, directory));
+  WQ_TRY(refuse_foreign(io, directory));
   if (options_.create) WQ_TRY(make_store_directory(io, directory));
   WQ_TRY_SET(directory_lock_, io.lock_dir(directory));
 
