@@ -406,6 +406,31 @@ typedef struct wq_verify_report {
 } wq_verify_report;
 #define WQ_VERIFY_REPORT_INIT {sizeof(wq_verify_report), 0, 0, 0, 0, 0, ""}
 
+/* Called now and then with the bytes done and to do, on the calling thread, with no lock held.
+ * Returns 0 to go on, anything else to stop. It must not throw. */
+typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void *ctx);
+
+typedef struct wq_backup_options {
+  uint32_t struct_size;
+  uint32_t flags;       /* none yet: 0 */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  wq_progress progress; /* NULL: none */
+  void *progress_ctx;   /* given to `progress` */
+} wq_backup_options;
+#define WQ_BACKUP_OPTIONS_INIT {sizeof(wq_backup_options), 0, NULL, NULL, NULL}
+
+typedef struct wq_backup_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t lsn;            /* the backup has every change up to here, and none behind */
+  uint64_t checkpoint_lsn; /* up to here in tables, from there on as log to be replayed */
+  uint64_t files;
+  uint64_t bytes;
+  int64_t created_ms;      /* when the backup was made */
+  int64_t elapsed_ms;      /* how long this call took */
+} wq_backup_report;
+#define WQ_BACKUP_REPORT_INIT {sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0}
+
 /* Configuration of a queue. For configure and open: only what `fields` names counts.
  * wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION included:
  * change a field, hand the struct back, and the change is refused if somebody else was faster. */
@@ -878,6 +903,55 @@ WQ_API void wq_list_free(wq_list **list);
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_error *err);
+
+/* ======================================================================================= backup */
+
+/* Copy the open store into `directory`, which is made, or is there and empty. Producers and workers
+ * go on meanwhile. The backup is the store as of one moment after the call began: report->lsn.
+ * What was acknowledged at WQ_POWER before the call is in it, also all else that was applied
+ * before. A backup that is not finished has no manifest and is refused by all that read it; after a
+ * failure the directory is as it was, or the message says what was left.
+ * Whatever goes wrong, the store is not harmed. It keeps replaced tables until the end, and needs
+ * room for them. One backup at a time runs, others wait. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED (options->cancel, or options->progress said so); WQ_E_INVALID (path,
+ *          directory not empty), WQ_E_TOO_LARGE (path), WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no parent
+ *          directory), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE (no room for it beside
+ *          disk_reserve_bytes), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that the whole backup is on its device.
+ * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
+                               const wq_backup_options *options, wq_backup_report *report,
+                               wq_error *err);
+
+/* Check the backup in `directory`: it is complete, and each byte is as it was written.
+ * Reads only. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
+ *          backup there), WQ_E_VERSION (of a newer library), WQ_E_CORRUPT (damaged or unfinished;
+ *          the message names the file), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *options,
+                                wq_backup_report *report, wq_error *err);
+
+/* Make the store `path` from the backup in `directory`. The path must not be there, or be an empty
+ * directory. First the whole backup is checked; then the store is built in PATH.restoring and gets
+ * its name when it is complete and on the device. A failure leaves no store; what a killed restore
+ * left in PATH.restoring is removed by the next one.
+ * The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens handed out
+ * later than the backup are refused there. Job ids behind the backup may be given out a second
+ * time. The backup stays as it is. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID (path, or path in use), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no backup there, no parent directory), WQ_E_VERSION,
+ *          WQ_E_CORRUPT (the backup is damaged or unfinished; nothing was made), WQ_E_LOCKED
+ *          (another restore is at it), WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: OK means that the whole store is on the device.
+ * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_backup_restore(const char *directory, const char *path,
+                                 const wq_backup_options *options, wq_backup_report *report,
+                                 wq_error *err);
 
 /* ======================================================================================== queue */
 

@@ -104,6 +104,23 @@ WQ_AT(wq_verify_report, problems, 24);
 WQ_AT(wq_verify_report, elapsed_ms, 32);
 WQ_AT(wq_verify_report, first_problem, 40);
 
+WQ_SIZE(wq_backup_options, 32);
+WQ_AT(wq_backup_options, struct_size, 0);
+WQ_AT(wq_backup_options, flags, 4);
+WQ_AT(wq_backup_options, cancel, 8);
+WQ_AT(wq_backup_options, progress, 16);
+WQ_AT(wq_backup_options, progress_ctx, 24);
+
+WQ_SIZE(wq_backup_report, 56);
+WQ_AT(wq_backup_report, struct_size, 0);
+WQ_AT(wq_backup_report, reserved_0, 4);
+WQ_AT(wq_backup_report, lsn, 8);
+WQ_AT(wq_backup_report, checkpoint_lsn, 16);
+WQ_AT(wq_backup_report, files, 24);
+WQ_AT(wq_backup_report, bytes, 32);
+WQ_AT(wq_backup_report, created_ms, 40);
+WQ_AT(wq_backup_report, elapsed_ms, 48);
+
 WQ_SIZE(wq_queue_config, 320);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);

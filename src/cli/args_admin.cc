@@ -1,4 +1,5 @@
-// The commands that look and set: stat, ls, show, dead, queue, verify, log, bench, version.
+// The commands that look and set: stat, ls, show, dead, queue, verify, backup, restore,
+// log, bench, version.
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
@@ -220,6 +221,56 @@ void add_log(CLI::App& app, Command& chosen) {
   });
 }
 
+void add_verify(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("verify", "Check the whole store; changes nothing");
+  const auto backup = std::make_shared<std::string>();
+  command.footer(
+      R"(Exit code 7: a problem was found.
+
+  wq verify
+  wq verify --backup /backups/monday)");
+  command.add_option("--backup", *backup, "Check this backup instead: a directory, a .tar, or -")
+      ->type_name("BACKUP");
+  command.callback([backup, &chosen] {
+    chosen = [backup](Context& context) {
+      return backup->empty() ? run_verify(context) : run_verify_backup(context, *backup);
+    };
+  });
+}
+
+void add_backup(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("backup", "Copy the store, checked and complete");
+  const auto target = std::make_shared<std::string>();
+  command.footer(
+      R"(The store must not be open in another process; a program that has it open
+makes backups by itself while it goes on (wq_store_backup in wq.h).
+TARGET is a directory that is not there yet or empty, a file whose name ends in
+.tar, or - for a tar on standard output. Without its last file, BACKUP, a backup is
+unfinished, and refused.
+
+  wq backup /backups/monday
+  wq backup - | zstd > monday.tar.zst)");
+  command.add_option("target", *target, "Directory, file.tar or -")->required();
+  command.callback([target, &chosen] {
+    chosen = [target](Context& context) { return run_backup(context, *target); };
+  });
+}
+
+void add_restore(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("restore", "Make a store from a backup");
+  const auto backup = std::make_shared<std::string>();
+  command.footer(
+      R"(The store of --store must not be there yet. All of the backup is checked before
+anything is made, and the store gets its name when it is complete.
+
+  wq --store /var/lib/jobs restore /backups/monday
+  zstd -d < monday.tar.zst | wq restore -)");
+  command.add_option("backup", *backup, "Directory, file.tar or -")->required();
+  command.callback([backup, &chosen] {
+    chosen = [backup](Context& context) { return run_restore(context, *backup); };
+  });
+}
+
 void add_bench(CLI::App& app, Command& chosen) {
   CLI::App& command = *app.add_subcommand("bench", "What this disk gives, measured through wq.h");
   const auto options = std::make_shared<BenchOptions>();
@@ -290,9 +341,9 @@ void add_admin_commands(CLI::App& app, Command& chosen) {
   add_show(app, chosen);
   add_dead(app, chosen);
   add_queue(app, chosen);
-  app.add_subcommand("verify", "Check the whole store; changes nothing")
-      ->footer("Exit code 7: a problem was found.\n\n  wq verify")
-      ->callback([&chosen] { chosen = [](Context& context) { return run_verify(context); }; });
+  add_verify(app, chosen);
+  add_backup(app, chosen);
+  add_restore(app, chosen);
   add_log(app, chosen);
   add_moving(app, chosen);
   add_bench(app, chosen);

@@ -148,6 +148,12 @@ struct RepairOptions {
 };
 int run_repair(Context& context, const RepairOptions& options);
 
+// ---- backup.cc
+// Each is a directory, a file whose name ends in .tar, or "-" for a tar on a standard stream.
+int run_backup(Context& context, const std::string& target);
+int run_restore(Context& context, const std::string& backup);
+int run_verify_backup(Context& context, const std::string& backup);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";

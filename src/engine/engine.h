@@ -28,6 +28,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "engine/apply.h"
+#include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
 #include "engine/record.h"
@@ -204,6 +205,7 @@ enum ConfigField : uint32_t {
 };
 
 struct CheckpointContent;
+class FileCopier;
 
 class Engine {
  public:
@@ -228,6 +230,9 @@ class Engine {
   EngineStats stats();
   const Recovery& recovery() const { return recovery_; }
   Result<VerifyReport> verify();
+  // A copy of the store, as of a moment after the call began, in a directory that is empty or not
+  // there; others go on meanwhile (backup.cc). A failure leaves the store as it is.
+  Result<BackupReport> backup(const std::string& directory, const BackupProgress& progress);
   // Stops the store after a broken invariant or a failed allocation in the middle of a change.
   void poison(std::string_view why) noexcept;
   bool poisoned() noexcept;
@@ -389,6 +394,12 @@ class Engine {
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
   void prepare_spares();
+  struct BackupSource;
+  Status hold_for_backup(BackupSource& source);
+  Status copy_log(BackupSource& source, const std::string& directory, FileCopier& copier,
+                  BackupManifest& manifest);
+  static Status copy_store(const BackupSource& source, const std::string& directory,
+                           FileCopier& copier, BackupManifest& manifest);
   Status note_failure(Status status);  // poisons the engine on storage errors
 
   const EngineOptions options_;
@@ -409,7 +420,7 @@ class Engine {
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
-  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;  // no imported job has a higher id
+  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;   // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
@@ -432,6 +443,7 @@ class Engine {
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
 
   Mutex import_mutex_;  // one import_jobs at a time; taken before mutex_
+  Mutex backup_mutex_;  // one backup at a time; taken before all others
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);

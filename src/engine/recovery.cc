@@ -33,6 +33,14 @@ Status cause_of(Status status) {
   return Status(code, status.message(), status.os_errno(), status.offset());
 }
 
+// What this library must not open it must not touch either, not even the text in LOCK. So this
+// looks before the lock is taken; FORMAT is only ever replaced as a whole.
+Status refuse_foreign(Io& io, const std::string& directory) {
+  WQ_TRY(refuse_backup(io, directory));
+  auto format = read_format(io, directory, Access::write);
+  return format.status().code() == Code::version ? format.take_status() : Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options,
@@ -65,6 +73,7 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
+  WQ_TRY(refuse_foreign(io, directory));
   if (options_.create) {
     WQ_TRY(make_store_directory(io, directory));
     WQ_TRY(check_place_for_store(io, directory));

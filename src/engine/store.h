@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/status.h"
@@ -69,6 +70,22 @@ struct StoreStats {
   uint64_t memory_bytes = 0;          // block cache, table readers and memtables
 };
 
+// One file that a store consists of, as of one moment: the first `bytes` of the file at `path`, or
+// `contents`, where the file itself may hold something else by now.
+struct StoreFile {
+  std::string name;  // in the directory of the store
+  std::string path;
+  uint64_t bytes = 0;
+  std::optional<std::string> contents;
+};
+
+// All files of one moment. None of them goes away or changes before this object does.
+class HeldFiles {
+ public:
+  virtual ~HeldFiles() = default;
+  std::vector<StoreFile> files;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -84,6 +101,9 @@ class Store {
   // Removes rows that nothing refers to any more, and gives their disk space back where whole files
   // are covered. Not ordered with checkpoints; doing it twice is harmless.
   virtual Status reclaim(Family family, std::string_view begin, std::string_view end) = 0;
+
+  // For a backup. As of the last commit, so not while a checkpoint or reclaim runs.
+  virtual Result<std::unique_ptr<HeldFiles>> hold_files() = 0;
 
   // The first background failure, for ever after; ok before.
   virtual Status failure() const = 0;
@@ -120,6 +140,8 @@ struct MemStoreContent;
 std::shared_ptr<MemStoreContent> make_mem_store_content();
 // What a crash at this moment would leave.
 std::shared_ptr<MemStoreContent> copy_mem_store_content(MemStoreContent& from);
+// The one file that hold_files() of a memory store gives, as a content again.
+Result<std::shared_ptr<MemStoreContent>> read_mem_store_content(std::string_view file);
 Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content);
 
 }  // namespace wq

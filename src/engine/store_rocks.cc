@@ -143,6 +143,7 @@ class RocksStore final : public Store {
   }
 
   Status reclaim(Family family, std::string_view begin, std::string_view end) override;
+  Result<std::unique_ptr<HeldFiles>> hold_files() override;
   Status failure() const override { return core_.latch->get(); }
   StoreStats stats() const override;
   Status close() override;
@@ -298,6 +299,44 @@ Status RocksStore::reclaim(Family family, std::string_view begin, std::string_vi
                            std::string("reclaim of ") + family_name(family)));
   core_.wal_in_use = true;
   return drop_covered_files(core_, family, {{from, to}});
+}
+
+// While one lives RocksDB deletes no file, so that those listed stay. The engine drops it before it
+// closes the store.
+class RocksHeldFiles final : public HeldFiles {
+ public:
+  explicit RocksHeldFiles(rocksdb::DB* db) : db_(db) {}
+  ~RocksHeldFiles() override {
+    if (held_) db_->EnableFileDeletions(/*force=*/false).PermitUncheckedError();
+  }
+  Status hold() {
+    WQ_TRY(status_from_rocks(db_->DisableFileDeletions(), "hold of files"));
+    held_ = true;
+    return {};
+  }
+
+ private:
+  rocksdb::DB* const db_;
+  bool held_ = false;
+};
+
+// RocksDB's own log is taken as it is: a flush would write files, and one that fails on a full disk
+// would stop the store that is only to be copied.
+Result<std::unique_ptr<HeldFiles>> RocksStore::hold_files() {
+  WQ_TRY(writable());
+  auto held = std::make_unique<RocksHeldFiles>(core_.db);
+  WQ_TRY(held->hold());
+  rocksdb::LiveFilesStorageInfoOptions options;
+  options.wal_size_for_flush = UINT64_MAX;
+  std::vector<rocksdb::LiveFileStorageInfo> files;
+  WQ_TRY(status_from_rocks(core_.db->GetLiveFilesStorageInfo(options, &files), "list of files"));
+  for (rocksdb::LiveFileStorageInfo& file : files) {
+    StoreFile out{file.relative_filename, file.directory + "/" + file.relative_filename, file.size,
+                  std::nullopt};
+    if (!file.replacement_contents.empty()) out.contents = std::move(file.replacement_contents);
+    held->files.push_back(std::move(out));
+  }
+  return std::unique_ptr<HeldFiles>(std::move(held));
 }
 
 StoreStats RocksStore::stats() const {

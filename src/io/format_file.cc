@@ -75,23 +75,6 @@ Result<StoreFormat> decode(const std::string& path, Bytes bytes) {
   return format;
 }
 
-Status check_known(const std::string& path, const StoreFormat& format, Access access) {
-  if (format.version > store_format_version && !WQ_PLANTED(newer_format_taken)) {
-    return newer(path, "format version " + std::to_string(format.version) +
-                           ", this library knows up to " + std::to_string(store_format_version));
-  }
-  if (format.version == 0) return corrupt(path, "format version 0 does not exist");
-  const uint64_t unknown = format.incompatible & ~known_incompatible_features;
-  if (unknown != 0 && !WQ_PLANTED(unknown_feature_taken))
-    return newer(path, "unknown incompatible features " + std::to_string(unknown));
-  const uint64_t unknown_read_only = format.read_only_compatible & ~known_read_only_features;
-  if (unknown_read_only != 0 && access == Access::write && !WQ_PLANTED(read_only_feature_taken)) {
-    return newer(path, "features " + std::to_string(unknown_read_only) +
-                           " that allow this library to read only");
-  }
-  return Code::ok;
-}
-
 // What an attempt to create a store that was cut off leaves behind, and what each new ext4 has.
 constexpr std::array<std::string_view, 3> may_stand_there = {"FORMAT.tmp", "LOCK", "lost+found"};
 
@@ -118,6 +101,23 @@ Result<bool> has_tables(Io& io, const std::string& directory) {
 }
 
 }  // namespace
+
+Status check_known(const std::string& path, const StoreFormat& format, Access access) {
+  if (format.version > store_format_version && !WQ_PLANTED(newer_format_taken)) {
+    return newer(path, "format version " + std::to_string(format.version) +
+                           ", this library knows up to " + std::to_string(store_format_version));
+  }
+  if (format.version == 0) return corrupt(path, "format version 0 does not exist");
+  const uint64_t unknown = format.incompatible & ~known_incompatible_features;
+  if (unknown != 0 && !WQ_PLANTED(unknown_feature_taken))
+    return newer(path, "unknown incompatible features " + std::to_string(unknown));
+  const uint64_t unknown_read_only = format.read_only_compatible & ~known_read_only_features;
+  if (unknown_read_only != 0 && access == Access::write && !WQ_PLANTED(read_only_feature_taken)) {
+    return newer(path, "features " + std::to_string(unknown_read_only) +
+                           " that allow this library to read only");
+  }
+  return Code::ok;
+}
 
 Status make_store_directory(Io& io, const std::string& directory) {
   WQ_TRY_SET(const bool there, io.exists(directory));
@@ -146,11 +146,22 @@ Status check_place_for_store(Io& io, const std::string& directory) {
   return Code::ok;
 }
 
+Status refuse_backup(Io& io, const std::string& directory) {
+  for (const char* const name : {backup_manifest_name, backup_unfinished_name}) {
+    WQ_TRY_SET(const bool there, io.exists(directory + "/" + name));
+    if (!there) continue;
+    return Status(Code::invalid, directory + ": is a backup and not a store, there is a file " +
+                                     name + "; restore it to another directory");
+  }
+  return Code::ok;
+}
+
 Result<StoreFormat> read_format(Io& io, const std::string& directory, Access access) {
   const std::string path = format_path(directory);
   auto opened = io.open(path, OpenMode::read);
   if (!opened.ok()) {
     if (opened.status().code() != Code::not_found) return opened.take_status();
+    WQ_TRY(refuse_backup(io, directory));
     WQ_TRY_SET(const bool orphaned, has_segments(io, directory));
     if (orphaned && !WQ_PLANTED(log_without_format_taken))
       return corrupt(path, "is missing, but there is a log");

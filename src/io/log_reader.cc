@@ -303,4 +303,22 @@ Status walk_segment(Io& io, IoQueue& queue, LogSegment& segment, const LogSegmen
   return Walk(*reader, segment, next, visit).run(tail);
 }
 
+Status read_segment(Io& io, IoQueue& queue, const std::string& directory, const StoreUuid& uuid,
+                    uint64_t seq, Lsn last, const FrameVisitor& visit) {
+  const std::string log_directory = directory + "/" + std::string(log_directory_name);
+  WQ_TRY_SET(LogSegment segment, load_segment(io, queue, log_directory, uuid, seq));
+  bool reached = false;
+  // What lies behind the last one may change under the reader, so the walk stops there.
+  const FrameVisitor until_last = [&](const ScannedFrame& frame) -> Status {
+    WQ_TRY(visit(frame));
+    reached = frame.type == static_cast<uint16_t>(FrameType::record) && frame.lsn == last;
+    return reached ? Code::cancelled : Code::ok;
+  };
+  TornTail tail;
+  Status status = walk_segment(io, queue, segment, nullptr, &tail, until_last);
+  if (reached) return Code::ok;
+  WQ_TRY(std::move(status));
+  return corrupt_at(seq, segment.end, missing_text(segment.last_lsn + 1, last));
+}
+
 }  // namespace wq

@@ -153,6 +153,10 @@ Status PosixIo::unlink(const std::string& path) {
   return ::unlink(path.c_str()) == 0 ? Status(Code::ok) : errno_status(path, "unlink");
 }
 
+Status PosixIo::remove_dir(const std::string& path) {
+  return ::rmdir(path.c_str()) == 0 ? Status(Code::ok) : errno_status(path, "rmdir");
+}
+
 Status PosixIo::sync_dir(const std::string& directory) {
   const int fd = open_retrying(directory.c_str(), O_RDONLY | O_DIRECTORY);
   if (fd < 0) return errno_status(directory, "open");

@@ -393,11 +393,47 @@ Status SegmentLogImpl::replay(Lsn from, const std::function<Status(Lsn, Bytes)>&
   return Code::ok;
 }
 
+void SegmentLogImpl::hold(Lsn from) {
+  MutexLock lock(mutex_);
+  WQ_CHECK(held_from_ == UINT64_MAX);
+  held_from_ = from;
+}
+
+void SegmentLogImpl::let_go() {
+  MutexLock lock(mutex_);
+  held_from_ = UINT64_MAX;
+}
+
+Status SegmentLogImpl::read(Lsn from, Lsn to, const std::function<Status(Lsn, Bytes)>& visit) {
+  std::vector<LiveSegment> live;
+  {
+    MutexLock lock(mutex_);
+    WQ_CHECK(held_from_ <= from);
+    WQ_CHECK(to <= durable_lsn_.load(std::memory_order_relaxed));
+    live = live_;
+  }
+  if (live.empty() || live.front().first_lsn > from) {
+    return Status(Code::corrupt, "log: record " + std::to_string(from) + " is not there any more");
+  }
+  WQ_TRY_SET(const auto queue, io_.open_queue());
+  const FrameVisitor filter = [&](const ScannedFrame& frame) -> Status {
+    if (frame.type != static_cast<uint16_t>(FrameType::record) || frame.lsn < from) return Code::ok;
+    return visit(frame.lsn, frame.body);
+  };
+  for (size_t i = 0; i < live.size() && live[i].first_lsn <= to; ++i) {
+    const Lsn last = i + 1 < live.size() ? std::min(to, live[i + 1].first_lsn - 1) : to;
+    if (last < from || last < live[i].first_lsn) continue;
+    WQ_TRY(read_segment(io_, *queue, options_.directory, options_.uuid, live[i].seq, last, filter));
+  }
+  return Code::ok;
+}
+
 Status SegmentLogImpl::trim(Lsn lsn) {
   std::vector<std::string> released;
   {
     MutexLock lock(mutex_);
     WQ_TRY(failure_);
+    lsn = std::min(lsn, held_from_);
     released.reserve(live_.size());
     // The newest segment stays: it tells the next LSN and sequence number.
     while (live_.size() > 1 && live_[1].first_lsn <= lsn) {

@@ -53,6 +53,7 @@ class CrashScript::RecordingStore final : public Store {
     script_.note_commit(*content_);
     return {};
   }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override { return inner_->stats(); }
   Status close() override { return inner_->close(); }

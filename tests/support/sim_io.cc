@@ -80,18 +80,40 @@ struct Inode {
   }
 };
 
-// A change of names in one directory. Exactly one of the three.
+// A change of names in one directory.
 struct NameChange {
   std::string directory;
   std::string from;  // rename, unlink
   std::string to;    // rename, create
   InodeId inode = 0;
   bool make_dir = false;
+  bool of_dir = false;  // `from` is a directory: it goes away, or moves with all that is in it
 };
 
 using Names = std::map<std::string, InodeId>;
 
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+void move_dir(Names& names, std::set<std::string>& dirs, const NameChange& change) {
+  if (dirs.erase(change.from) == 0) return;
+  if (change.to.empty()) return;
+  dirs.insert(change.to);
+  const std::string prefix = change.from + "/";
+  const auto moved = [&](const std::string& path) {
+    return change.to + "/" + path.substr(prefix.size());
+  };
+  std::set<std::string> old_dirs = std::exchange(dirs, {});
+  for (const std::string& dir : old_dirs) dirs.insert(dir.starts_with(prefix) ? moved(dir) : dir);
+  Names old_names = std::exchange(names, {});
+  for (const auto& [path, id] : old_names)
+    names[path.starts_with(prefix) ? moved(path) : path] = id;
+}
+
 void apply(Names& names, std::set<std::string>& dirs, const NameChange& change) {
+  if (change.of_dir) return move_dir(names, dirs, change);
   if (change.make_dir) {
     dirs.insert(change.to);
     return;
@@ -105,6 +127,15 @@ void apply(Names& names, std::set<std::string>& dirs, const NameChange& change) 
   if (!change.to.empty()) names[change.to] = change.inode;
 }
 
+// What stands in a directory whose own name was lost is lost as well.
+void drop_unreachable(Names& names, std::set<std::string>& dirs) {
+  // In their order a directory comes before what is in it.
+  for (auto dir = dirs.begin(); dir != dirs.end();) {
+    dir = *dir == "." || dirs.contains(parent_of(*dir)) ? std::next(dir) : dirs.erase(dir);
+  }
+  std::erase_if(names, [&](const auto& name) { return !dirs.contains(parent_of(name.first)); });
+}
+
 struct Event {
   enum class Kind : uint8_t { write, resize, cover_range, cover_all, drop, name, sync_dir };
   Kind kind = Kind::write;
@@ -114,11 +145,6 @@ struct Event {
   NameChange name;
   std::string directory;
 };
-
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
 
 }  // namespace
 
@@ -507,9 +533,13 @@ class SimIo final : public Io {
     if (const auto struck = state_.strike(sim_rename, from, to)) {
       return status_from_errno(struck->error, from, "rename");
     }
+    WQ_CHECK(parent_of(from) == parent_of(to));
+    if (state_.dirs.contains(from)) {
+      if (!is_empty_dir(to)) return status_from_errno(ENOTEMPTY, from, "rename");
+      return change_name({parent_of(to), from, to, 0, false, true}, from, "rename");
+    }
     const auto found = state_.names.find(from);
     if (found == state_.names.end()) return no_entry(from, "rename");
-    WQ_CHECK(parent_of(from) == parent_of(to));
     return change_name({parent_of(to), from, to, found->second, false}, from, "rename");
   }
   Status unlink(const std::string& path) override {
@@ -520,6 +550,15 @@ class SimIo final : public Io {
     const auto found = state_.names.find(path);
     if (found == state_.names.end()) return no_entry(path, "unlink");
     return change_name({parent_of(path), path, "", found->second, false}, path, "unlink");
+  }
+  Status remove_dir(const std::string& path) override {
+    MutexLock lock(state_.mutex);
+    if (const auto struck = state_.strike(sim_unlink, path)) {
+      return status_from_errno(struck->error, path, "rmdir");
+    }
+    if (!state_.dirs.contains(path)) return no_entry(path, "rmdir");
+    if (!is_empty_dir(path)) return status_from_errno(ENOTEMPTY, path, "rmdir");
+    return change_name({parent_of(path), path, "", 0, false, true}, path, "rmdir");
   }
   Status sync_dir(const std::string& directory) override {
     MutexLock lock(state_.mutex);
@@ -548,6 +587,13 @@ class SimIo final : public Io {
   }
 
  private:
+  bool is_empty_dir(const std::string& path) WQ_REQUIRES(state_.mutex) {
+    const std::string prefix = path + "/";
+    const auto inside = [&](const std::string& name) { return name.starts_with(prefix); };
+    return std::none_of(state_.dirs.begin(), state_.dirs.end(), inside) &&
+           std::none_of(state_.names.begin(), state_.names.end(),
+                        [&](const auto& entry) { return inside(entry.first); });
+  }
   Status change_name(const NameChange& change, const std::string& path, const char* operation)
       WQ_REQUIRES(state_.mutex) {
     if (state_.happen({Event::Kind::name, 0, 0, {}, change, {}})) return Code::ok;
@@ -627,6 +673,7 @@ SimDisk SimDisk::image(const CrashImage& crash) const {
                         (crash.names == CrashNames::random && prng.below(2) == 0);
       if (keep) apply(state->names, state->dirs, state_->name_changes[i]);
     }
+    drop_unreachable(state->names, state->dirs);
     state->durable_names = state->names;
     state->durable_dirs = state->dirs;
     state->next_inode = state_->next_inode;
