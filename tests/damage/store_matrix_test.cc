@@ -420,6 +420,8 @@ TEST(StoreMatrix, FilesOfTheColdStore) {
   ColdMatrix matrix;
   for (const fs::path& file : matrix.files()) {
     const std::string name = file.filename().string();
+    const char* const only = std::getenv("WQ_FILES");  // a part of the names to damage
+    if (only != nullptr && name.find(only) == std::string::npos) continue;
     const ByteVector good = read_bytes(file);
     matrix.run(file, nullptr, name + " removed");
     const ByteVector empty;
