@@ -93,6 +93,7 @@ class SalvageStore final : public Store {
     return Status(Code::read_only);
   }
   Status reclaim(Family, std::string_view, std::string_view) override { return Code::read_only; }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return Status(Code::read_only); }
   Status failure() const override { return {}; }
   StoreStats stats() const override { return {}; }
   Status close() override {

@@ -90,6 +90,10 @@ class QuietIo final : public Io {
     const Quiet quiet;
     return inner_->rename(from, to);
   }
+  Status remove_dir(const std::string& path) override {
+    const Quiet quiet;
+    return inner_->remove_dir(path);
+  }
   Status unlink(const std::string& path) override {
     const Quiet quiet;
     return inner_->unlink(path);
@@ -192,6 +196,10 @@ class QuietStore final : public Store {
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
     const Quiet quiet;
     return inner_->reclaim(family, begin, end);
+  }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override {
+    const Quiet quiet;
+    return inner_->hold_files();
   }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override {

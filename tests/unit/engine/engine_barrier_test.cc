@@ -55,6 +55,7 @@ class FailingStore final : public Store {
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
     return inner_->reclaim(family, begin, end);
   }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override { return inner_->stats(); }
   Status close() override { return inner_->close(); }
