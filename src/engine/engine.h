@@ -399,7 +399,7 @@ class Engine {
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
-  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;  // no imported job has a higher id
+  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
@@ -430,8 +430,8 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};    // free space is below the reserve
+  std::atomic<bool> memory_full_{false};           // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};             // free space is below the reserve
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;
