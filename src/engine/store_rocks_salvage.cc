@@ -15,6 +15,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
 
 #include "base/check.h"
 #include "engine/store_rocks_internal.h"
@@ -64,6 +65,20 @@ class SalvageCursor final : public Cursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+class BrokenCursor final : public Cursor {
+ public:
+  explicit BrokenCursor(Status status) : status_(std::move(status)) {}
+  bool valid() const override { return false; }
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  void next() override {}
+  void seek(std::string_view /*target*/) override {}
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
+};
+
 class SalvageStore final : public Store {
  public:
   explicit SalvageStore(std::string scratch) : scratch_(std::move(scratch)) {}
@@ -87,6 +102,8 @@ class SalvageStore final : public Store {
   }
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view /*upper*/,
                                bool /*descending*/) const override {
+    const Status& broken = broken_[static_cast<size_t>(family)];
+    if (!broken.ok()) return std::make_unique<BrokenCursor>(broken);
     return std::make_unique<SalvageCursor>(db_, handles_[static_cast<size_t>(family)], lower);
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t /*rows*/) override {
@@ -106,7 +123,10 @@ class SalvageStore final : public Store {
   }
 
  private:
+  void find_broken_tables(const rocksdb::DBOptions& options);
+
   const std::string scratch_;
+  Status broken_[family_count];
   rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> all_;
   rocksdb::ColumnFamilyHandle* handles_[family_count] = {};
@@ -139,7 +159,26 @@ Status SalvageStore::open(const rocksdb::DBOptions& options,
   for (size_t i = 0; i < names.size(); ++i) {
     if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
   }
+  find_broken_tables(options);
   return {};
+}
+
+// RocksDB 7.8 frees the range tombstones of one table twice when a walk meets another one that it
+// can not open. So no walk is begun over a family that has such a table.
+void SalvageStore::find_broken_tables(const rocksdb::DBOptions& options) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  const rocksdb::Options table_options(options, rocks_family_options(Family::job, nullptr));
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    const auto family = family_of(file.column_family_name);
+    if (!family) continue;
+    rocksdb::SstFileReader reader(table_options);
+    const rocksdb::Status status = reader.Open(scratch_ + "/" + file.relative_filename);
+    if (status.ok() || !broken_[static_cast<size_t>(*family)].ok()) continue;
+    broken_[static_cast<size_t>(*family)] =
+        Status(Code::corrupt,
+               "table " + file.relative_filename + " can not be opened: " + status.ToString());
+  }
 }
 
 // A directory of links to the files of `from`, without those that `leave_out` names.
