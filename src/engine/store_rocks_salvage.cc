@@ -35,31 +35,50 @@ std::string_view view(const rocksdb::Slice& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+// RocksDB 7.8 frees the range tombstones of one table twice when a walk meets another one that it
+// can not open. So a walk goes without them, and each row is asked for by its key as well, which
+// heeds them.
 class SalvageCursor final : public Cursor {
  public:
   // No handle: the family is not there, or nothing of it.
   SalvageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, std::string_view lower)
-      : upper_(end_of_family()), upper_slice_(upper_) {
+      : db_(db), handle_(handle), upper_(end_of_family()), upper_slice_(upper_) {
     if (!handle) return;
     rocksdb::ReadOptions options;
     options.iterate_upper_bound = &upper_slice_;
     options.total_order_seek = true;
     options.fill_cache = false;
+    options.ignore_range_deletions = true;
     iterator_.reset(db->NewIterator(options, handle));
-    iterator_->Seek(rocksdb::Slice(lower.data(), lower.size()));
+    seek(lower);
   }
   bool valid() const override { return iterator_ && iterator_->Valid(); }
   std::string_view key() const override { return view(iterator_->key()); }
   std::string_view value() const override { return view(iterator_->value()); }
-  void next() override { iterator_->Next(); }
+  void next() override {
+    iterator_->Next();
+    pass_erased();
+  }
   void seek(std::string_view target) override {
-    if (iterator_) iterator_->Seek(rocksdb::Slice(target.data(), target.size()));
+    if (!iterator_) return;
+    iterator_->Seek(rocksdb::Slice(target.data(), target.size()));
+    pass_erased();
   }
   Status status() const override {
     return iterator_ ? status_from_rocks(iterator_->status(), "read") : Status();
   }
 
  private:
+  void pass_erased() {
+    std::string value;
+    while (iterator_->Valid() &&
+           db_->Get(rocksdb::ReadOptions(), handle_, iterator_->key(), &value).IsNotFound()) {
+      iterator_->Next();
+    }
+  }
+
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const handle_;
   const std::string upper_;
   const rocksdb::Slice upper_slice_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
@@ -163,8 +182,7 @@ Status SalvageStore::open(const rocksdb::DBOptions& options,
   return {};
 }
 
-// RocksDB 7.8 frees the range tombstones of one table twice when a walk meets another one that it
-// can not open. So no walk is begun over a family that has such a table.
+// A walk over a family with a table that can not be opened finds nothing at all.
 void SalvageStore::find_broken_tables(const rocksdb::DBOptions& options) {
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
