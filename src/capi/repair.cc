@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -23,11 +23,9 @@ wq_bytes view_text(const std::string& text) {
 // A name that no other process uses.
 std::string scratch_directory() {
   static std::atomic<uint64_t> number{0};
-  std::error_code error;
-  std::filesystem::path base = std::filesystem::temp_directory_path(error);
-  if (error) base = ".";
-  return (base / ("wq-repair-" + std::to_string(::getpid()) + "-" + std::to_string(++number)))
-      .string();
+  const char* const base = std::getenv("TMPDIR");
+  return std::string(base && base[0] != '\0' ? base : "/tmp") + "/wq-repair-" +
+         std::to_string(::getpid()) + "-" + std::to_string(++number);
 }
 
 wq_repair_finding to_public(const SalvageFinding& in) {

@@ -420,7 +420,7 @@ class Engine {
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
-  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;   // no imported job has a higher id
+  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;

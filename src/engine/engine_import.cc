@@ -157,7 +157,7 @@ Status Engine::refuse_known(std::span<const JobImage> jobs) {
     JobId highest = imported_id_max_;
     for (const JobImage& job : jobs) {
       if (state_.find(job.id)) return invalid("id: " + job_text(job.id) + " is given twice");
-      if (job.id < highest) doubtful.push_back(job.id);
+      if (job.id <= highest) doubtful.push_back(job.id);
       highest = std::max(highest, job.id);
     }
   }

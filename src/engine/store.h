@@ -121,8 +121,8 @@ struct StoreOptions {
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);
 
-// What is left of a damaged store, for reading only; nothing below `directory` is changed. `scratch`
-// is a directory of links that the store removes again. No store: `problem` says why.
+// What is left of a damaged store, for reading only; nothing below `directory` is changed.
+// `scratch` is a directory of links that the store removes again. No store: `problem` says why.
 struct SalvagedStore {
   std::unique_ptr<Store> store;
   std::string note;

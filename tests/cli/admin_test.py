@@ -13,7 +13,8 @@ COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release"
             ("dead", "show"), ("dead", "replay"), ("dead", "rm"), ("dead", "purge"), ("queue",),
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
-            ("verify",), ("log",), ("log", "dump"), ("bench",), ("version",))
+            ("export",), ("import",), ("repair",), ("verify",),
+            ("log",), ("log", "dump"), ("bench",), ("version",))
 WITH_EXAMPLES = ("push", "work", "pull", "ack", "nack", "release", "extend", "cancel", "stat", "ls",
                  "show", "dead", "queue", "verify", "log", "bench", "version")
 
