@@ -21,8 +21,8 @@ StoreUuid fresh_uuid() {
   return uuid;
 }
 
-// What this library must not open it must not touch either, not even the text in LOCK. So this looks
-// before the lock is taken; FORMAT is only ever replaced as a whole.
+// What this library must not open it must not touch either, not even the text in LOCK. So this
+// looks before the lock is taken; FORMAT is only ever replaced as a whole.
 Status refuse_foreign(Io& io, const std::string& directory) {
   WQ_TRY(refuse_backup(io, directory));
   auto format = read_format(io, directory, Access::write);
