@@ -224,17 +224,34 @@ void add_log(CLI::App& app, Command& chosen) {
 void add_verify(CLI::App& app, Command& chosen) {
   CLI::App& command = *app.add_subcommand("verify", "Check the whole store; changes nothing");
   const auto backup = std::make_shared<std::string>();
+  const auto crash = std::make_shared<CrashOptions>();
   command.footer(
       R"(Exit code 7: a problem was found.
+--crash is a drill: a process that pushes and acks is killed over and over in a
+store of its own below DIR, at each durability level, and the disk is looked at.
 
   wq verify
-  wq verify --backup /backups/monday)");
+  wq verify --backup /backups/monday
+  wq verify --crash /var/lib/jobs --seconds 30)");
+  command.add_option("--crash", crash->directory, "Drill on the disk of this directory instead")
+      ->type_name("DIR");
+  command.add_option("--seconds", crash->seconds, "With --crash: how long the kills go on")
+      ->capture_default_str();
   command.add_option("--backup", *backup, "Check this backup instead: a directory, a .tar, or -")
       ->type_name("BACKUP");
-  command.callback([backup, &chosen] {
-    chosen = [backup](Context& context) {
+  command.callback([backup, crash, &chosen] {
+    chosen = [backup, crash](Context& context) {
+      if (!crash->directory.empty()) return run_crash(context, *crash);
       return backup->empty() ? run_verify(context) : run_verify_backup(context, *backup);
     };
+  });
+  CLI::App& child = *app.add_subcommand("crash-child", "What --crash kills")->group("");
+  const auto level = std::make_shared<std::string>();
+  const auto first = std::make_shared<uint64_t>(0);
+  child.add_option("level", *level)->required();
+  child.add_option("first", *first)->required();
+  child.callback([level, first, &chosen] {
+    chosen = [level, first](Context& context) { return run_crash_child(context, *level, *first); };
   });
 }
 

@@ -154,6 +154,15 @@ int run_backup(Context& context, const std::string& target);
 int run_restore(Context& context, const std::string& backup);
 int run_verify_backup(Context& context, const std::string& backup);
 
+// ---- crash.cc
+struct CrashOptions {
+  std::string directory;  // of the drill; it makes and removes one below
+  uint32_t seconds = 10;
+};
+int run_crash(Context& context, const CrashOptions& options);
+// The process that run_crash() starts and kills.
+[[noreturn]] int run_crash_child(Context& context, const std::string& level, uint64_t first_number);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";

@@ -194,6 +194,22 @@ class BackupTest(CliCase):
         self.wq("--store", self.path("r"), "restore", self.path("s.tar"), store=False, code=7)
         self.assertFalse(os.path.exists(self.path("r")))
 
+    def test_a_drill(self):
+        os.mkdir(self.path("disk"))
+        told = self.json("verify", "--crash", self.path("disk"), "--seconds", "1")[0]
+        self.assertTrue(told["ok"], told)
+        self.assertEqual([level["durability"] for level in told["levels"]],
+                         ["power", "process", "memory"])
+        for level in told["levels"]:
+            self.assertGreaterEqual(level["kills"], 2)
+            self.assertGreater(level["promised"], 0)
+        checks = {fact["check"]: fact["verdict"] for fact in told["device"]}
+        self.assertEqual(checks["directory fsync"], "good")
+        self.assertIn("power loss", told["cannot_show"])
+        self.assertEqual(os.listdir(self.path("disk")), [])
+        self.wq("verify", "--crash", self.path("nowhere"), code=3)
+        self.wq("verify", "--crash", self.path("disk"), "--seconds", "0", code=2)
+
     def test_a_cut_tar(self):
         self.fill()
         whole = self.wq("--quiet", "backup", "-").out

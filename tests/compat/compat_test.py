@@ -1,5 +1,5 @@
-"""Stores of every format that was ever released are opened, read, drained and compared with what was
-in them; stores of formats to come are refused without a change.
+"""Stores of every format that was ever released are opened, read, drained and compared with what
+was in them; stores of formats to come are refused without a change.
 
 golden/formatN.tar.xz  a store, killed in the middle of its last write
 golden/formatN.txt     what is in it, as this file lists it
