@@ -27,11 +27,11 @@ namespace wq {
 constexpr size_t io_block_bytes = 4096;
 
 enum class OpenMode : uint8_t {
-  read,         // must exist
-  read_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
-  read_write,   // must exist
+  read,               // must exist
+  read_direct,        // must exist, O_DIRECT: UNSUPPORTED where the file system has none
+  read_write,         // must exist
   read_write_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
-  create,       // must not exist; read and write
+  create,             // must not exist; read and write
 };
 
 class File {
@@ -112,7 +112,7 @@ class Io {
 enum class IoBackend : uint8_t { automatic, uring, thread };
 
 // Automatic takes io_uring where the kernel lets this process have it, else plain system calls in
-// threads; the environment variable WQ_IO=uring|thread overrides automatic. UNSUPPORTED when
+// threads; the environment variable WQ_IO=uring|threads overrides automatic. UNSUPPORTED when
 // io_uring was asked for by name and is not to be had; the message says why.
 Result<std::unique_ptr<Io>> make_io(IoBackend backend = IoBackend::automatic);
 
