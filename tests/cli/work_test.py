@@ -360,7 +360,7 @@ class WorkLines(CliCase):
     def test_timeout_of_a_handler(self):
         self.push("slow", "fast", options=("--max-attempts", "1"))
         body = "if b'slow' in line: sys.stdin.buffer.read()\nprint('ok')"
-        self.work("tab", body, "--timeout", "500ms", "--ahead", "4")
+        self.work("tab", body, "--timeout", "3s", "--ahead", "4")
         self.assertEqual(self.stat()["acked_total"], 1)
         dead = self.json("dead", "ls")
         self.assertEqual([job["payload"] for job in dead], ["slow"])
