@@ -88,7 +88,7 @@ done:
      headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
      error text           any length; kept up to 4 KiB, cut at a character edge
      priority             0..255; 0 goes first, 100 is the default
-     delay, run-at        0..100 years from now
+     delay, run-at        0..100 years from now; a run-at in the past is ready at once
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
@@ -123,7 +123,8 @@ done:
 
    store       a directory with everything in it; opened by one process at a time
    queue       a named line of jobs with its own configuration
-   job         payload bytes and options; has a 64-bit id that is never reused in a store
+   job         payload bytes and options; has a 64-bit id that grows and is never reused in a store;
+               after a crash ids and generations go on about a million further up
    lease       the right to work on a job until a deadline
    generation  64-bit number of a lease; grows over the life of the store, never reused. (id,
                generation) is the token that confirm, extend and every settle carry
@@ -183,7 +184,7 @@ extern "C" {
 #define WQ_E_CLOSED (-21)    /* the handle or its store is closed or shutting down */
 #define WQ_E_FORKED (-22)    /* opened before a fork, in another process; see Fork */
 #define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
-#define WQ_E_READ_ONLY (-24) /* the store is open for reading only */
+#define WQ_E_READ_ONLY (-24) /* reserved: no call opens a store for reading only yet */
 
 /* Limits: may go away by itself or by an operator's hand. */
 #define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
@@ -480,7 +481,8 @@ typedef struct wq_job_spec {
   const wq_header *headers;
   size_t headers_count;
   int64_t delay_ms;       /* ready after this time; 0: at once */
-  int64_t run_at_ms;      /* ready at this time; 0: none; not together with delay_ms */
+  int64_t run_at_ms;      /* ready at this time, in the past: at once; 0: none; not together with
+                             delay_ms */
   uint32_t priority;      /* counts with WQ_JOB_PRIORITY */
   uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
   uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
@@ -725,6 +727,13 @@ WQ_API uint32_t wq_version(void);
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
 WQ_API const char *wq_version_string(void);
+
+/* Version of the format on disk that the library writes (docs/FORMAT.md). A store of a newer format
+ * is WQ_E_VERSION.
+ * Returns: the number.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API uint32_t wq_format_version(void);
 
 /* One line on how the library was built: version, commit, compiler, versions of its libraries.
  * For people and bug reports; the form may change.

@@ -98,6 +98,10 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   ls.add_option("-n,--limit", options->limit, "At most this many; default 100");
   ls.add_flag("--all", options->all, "All of them");
   ls.add_option("--cursor", options->cursor, "Go on where a listing of the queue stopped");
+  ls.footer(
+      "With --json a last object {\"queue\":..., \"next_cursor\":N} tells that there is more.\n\n"
+      "  wq dead ls -q mail --since 2h\n"
+      "  wq dead ls -q mail --oldest -n 1000 --json");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& show =
@@ -106,6 +110,7 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   show.add_option("--payload", options->payload_file,
                   "Write exactly the payload to FILE; - is standard output")
       ->type_name("FILE");
+  show.footer("  wq dead show 12:34\n  wq dead show 12:34 --payload -");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& replay =
@@ -117,16 +122,21 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   replay.add_option("-n,--limit", options->limit, "At most this many");
   replay.add_flag("--oldest", options->oldest_first, "Oldest first");
   replay.add_flag("--dry-run", options->dry_run, "Only print what it would replay");
+  replay.footer(
+      "  wq dead replay 12:34\n"
+      "  wq dead replay -q mail --all --reason lease_expired --dry-run");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& rm = add_dead_command(dead, chosen, "rm", "Remove them for ever", options, run_dead_rm);
   add_texts(rm, "entry", options->entries, "Entries")->required();
+  rm.footer("  wq dead rm 12:34");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& purge = add_dead_command(dead, chosen, "purge", "Remove all of a queue for ever",
                                      options, run_dead_purge);
-  purge.get_option("--queue")->required();
+  purge.get_option("--queue")->required()->description("Queue");
   purge.add_flag("--yes", options->yes, "Really");
+  purge.footer("Exit code 4: there was none.\n\n  wq dead purge -q mail --yes");
 }
 
 void add_queue_set(CLI::App& queue, Command& chosen) {
@@ -137,16 +147,17 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
       "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
-      ->check(CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}));
+      ->check(
+          CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
   command.add_option("--max-retries", o.max_retries, "Attempts after the first")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_queue_set(context, *options); };
   });
@@ -168,8 +179,8 @@ void add_queue(CLI::App& app, Command& chosen) {
   queue.require_subcommand(1);
   queue.fallthrough();
   queue.footer(R"(  wq queue set mail --max-retries 5 --backoff exponential:1s..10m
-  wq queue pause mail                    no job is handed out; pushes go on
-  wq queue disable mail                  pushes are refused too (exit code 8)
+  wq queue pause mail                    # no job is handed out; pushes go on
+  wq queue disable mail                  # pushes are refused too (exit code 8)
   wq queue clear mail --state delayed --yes
   wq queue rm mail --yes)");
   add_queue_set(queue, chosen);
@@ -187,7 +198,8 @@ void add_queue(CLI::App& app, Command& chosen) {
   };
   for (const Entry& entry : entries) {
     add_queue_command(queue, chosen, entry.name, entry.description, entry.action,
-                      std::make_shared<QueueOptions>());
+                      std::make_shared<QueueOptions>())
+        .footer(std::string("  wq queue ") + entry.name + " mail");
   }
   auto options = std::make_shared<QueueOptions>();
   CLI::App& clear = add_queue_command(queue, chosen, "clear", "Remove jobs for ever",
@@ -196,10 +208,13 @@ void add_queue(CLI::App& app, Command& chosen) {
             "ready, delayed, leased, running, dead; may be repeated")
       ->type_name("STATE");
   clear.add_flag("--yes", options->yes, "Really");
+  clear.footer(
+      "Without --state: ready and delayed jobs.\n\n  wq queue clear mail --state delayed --yes");
   options = std::make_shared<QueueOptions>();
-  add_queue_command(queue, chosen, "rm", "Delete the queue and all its jobs", QueueAction::remove,
-                    options)
-      .add_flag("--yes", options->yes, "Really");
+  CLI::App& rm = add_queue_command(queue, chosen, "rm", "Delete the queue and all its jobs",
+                                   QueueAction::remove, options);
+  rm.add_flag("--yes", options->yes, "Really");
+  rm.footer("  wq queue rm mail --yes");
 }
 
 void add_log(CLI::App& app, Command& chosen) {

@@ -169,10 +169,17 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
   if (job.deadline_ms != 0) {
-    // The timer is of the clock that never steps; people read the wall clock.
+    // The timer is of the clock that never steps; people read the wall clock. Unless that one was
+    // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
+    // would make it wander.
+    constexpr int64_t clock_step_ms = 1000;
     const int64_t remaining_ms = job.timer_ms - now.run_ms;
     view.remaining_ms = remaining_ms > 0 ? remaining_ms : 0;
     view.deadline_ms = now.wall_ms + remaining_ms;
+    const int64_t difference_ms = view.deadline_ms - job.deadline_ms;
+    if (difference_ms > -clock_step_ms && difference_ms < clock_step_ms) {
+      view.deadline_ms = job.deadline_ms;
+    }
   }
   if (job.last_error) view.last_error = *job.last_error;
   view.body = job.body;

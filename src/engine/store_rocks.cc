@@ -236,6 +236,7 @@ Status RocksStore::keep_database(const rocksdb::Status& opened) {
 // All families in one call: made one by one on the way of Open, each would rewrite the options
 // file.
 Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
+  WQ_TRY(make_private_directory(core_.options.directory));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::ColumnFamilyDescriptor default_family(
       rocksdb::kDefaultColumnFamilyName, rocks_family_options(Family::meta, core_.cache));

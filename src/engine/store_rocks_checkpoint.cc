@@ -397,10 +397,22 @@ Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyR
       rocksdb::experimental::SuggestCompactRange(core.db, handle, &begin, &end), what);
 }
 
-Status remove_temp_files(const std::string& directory) {
+// As the directory of the log: nothing for others. RocksDB makes its files readable for all, but
+// nobody else comes to them.
+Status make_private_directory(const std::string& directory) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  if (!fs::create_directories(directory, error) && !error) return {};
   if (error) return status_from_errno(error.value(), directory, "mkdir");
+  fs::permissions(directory, fs::perms::others_all | fs::perms::group_write,
+                  fs::perm_options::remove, error);
+  if (error) return status_from_errno(error.value(), directory, "chmod");
+  return {};
+}
+
+Status remove_temp_files(const std::string& directory) {
+  WQ_TRY(make_private_directory(directory));
+  std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
   while (!error && entry != std::filesystem::directory_iterator()) {
     std::error_code removed;

@@ -90,6 +90,7 @@ std::unique_ptr<Checkpoint> make_rocks_checkpoint(RocksCore& core, uint64_t expe
 // Gives back the space of ranges that range tombstones already cover durably: whole files inside
 // them at once, the rest by compaction now and then.
 Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyRange>& ranges);
+Status make_private_directory(const std::string& directory);
 Status remove_temp_files(const std::string& directory);
 
 }  // namespace wq

@@ -91,6 +91,17 @@ Code code_of(const rocksdb::Status& status) {
   return Code::io;
 }
 
+// RocksDB repeats its prefix, and joins a file name to a text without a blank.
+std::string readable(std::string text) {
+  constexpr std::string_view prefix = "Corruption: ", joint = "sstable";
+  while (text.starts_with(std::string(prefix) + std::string(prefix))) text.erase(0, prefix.size());
+  const size_t end = text.find(joint) + joint.size();
+  if (text.find(joint) != text.npos && end < text.size() && text[end] != ' ') {
+    text.insert(end, ": ");
+  }
+  return text;
+}
+
 }  // namespace
 
 void FailureLatch::set(Status failure) {
@@ -109,8 +120,12 @@ Status FailureLatch::get() const {
 Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept {
   if (status.ok()) return {};
   const Code code = code_of(status);
+  const char* const advice = code == Code::corrupt
+                                 ? "the settled state is damaged, restore the store from a backup: "
+                                 : "";
   return status_with_text(
-      code, [&] { return "db: " + std::string(what) + ": " + status.ToString(); },
+      code,
+      [&] { return "db: " + std::string(what) + ": " + advice + readable(status.ToString()); },
       code == Code::no_space ? ENOSPC : 0);
 }
 

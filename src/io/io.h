@@ -114,7 +114,7 @@ class Io {
 enum class IoBackend : uint8_t { automatic, uring, thread };
 
 // Automatic takes io_uring where the kernel lets this process have it, else plain system calls in
-// threads; the environment variable WQ_IO=uring|thread overrides automatic. UNSUPPORTED when
+// threads; the environment variable WQ_IO=uring|threads overrides automatic. UNSUPPORTED when
 // io_uring was asked for by name and is not to be had; the message says why.
 Result<std::unique_ptr<Io>> make_io(IoBackend backend = IoBackend::automatic);
 

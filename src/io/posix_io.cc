@@ -213,12 +213,12 @@ Result<std::unique_ptr<Io>> make_io(IoBackend backend) {
   if (backend == IoBackend::automatic) {
     const char* const asked = std::getenv("WQ_IO");
     const std::string_view name = asked != nullptr ? asked : "";
-    if (name == "thread") return make_thread_io();
+    if (name == "threads" || name == "thread") return make_thread_io();
     if (name == "uring") {
       fall_back = false;
     } else if (!name.empty()) {
       return Status(Code::invalid,
-                    "WQ_IO: must be uring or thread, not '" + std::string(name) + "'");
+                    "WQ_IO: must be uring or threads, not '" + std::string(name) + "'");
     }
   }
   if (backend == IoBackend::thread) return make_thread_io();

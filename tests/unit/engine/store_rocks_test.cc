@@ -605,6 +605,16 @@ TEST(RocksErrors, KeepTheirMeaning) {
   EXPECT_EQ(full.message().find("db: flush: "), 0u) << full.message();
 }
 
+TEST(RocksErrors, ReadAsOneSentenceAndSayWhatHelps) {
+  const auto status = rocksdb::Status::Corruption(
+      "Corruption: IO error: file is too short (5 bytes) to be an sstabled/db/000011.sst");
+  EXPECT_EQ(status_from_rocks(status, "open").message(),
+            "db: open: the settled state is damaged, restore the store from a backup: Corruption: "
+            "IO error: file is too short (5 bytes) to be an sstable: d/db/000011.sst");
+  EXPECT_EQ(status_from_rocks(rocksdb::Status::IOError("an sstable is open"), "open").message(),
+            "db: open: IO error: an sstable is open");
+}
+
 TEST(RocksErrors, TheFirstFailureStays) {
   FailureLatch latch;
   EXPECT_TRUE(latch.get().ok());
