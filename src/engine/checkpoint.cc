@@ -20,6 +20,7 @@ Status Engine::run_checkpoint() {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
     if (!failure_.ok()) return failure_;
+    WQ_TRY(log_->failure());
     while (state_.sweep_garbage(evict_step_max)) let_callers_in();
     frozen_lsn = log_->last_lsn();
     if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
@@ -73,7 +74,33 @@ Status Engine::run_checkpoint() {
     return_free_memory();
   }
   WQ_TRY(log_->trim(frozen_lsn + 1));
-  return sweep_trash();
+  WQ_TRY(sweep_trash());
+  return give_back_space();
+}
+
+// On a disk that is short, what settled jobs leave behind in the store would keep enqueue refused
+// although there is next to nothing in it. Each time that half of the jobs are gone is often
+// enough.
+Status Engine::give_back_space() {
+  check_disk_space();
+  if (!disk_full_.load(std::memory_order_relaxed)) {
+    jobs_at_shrink_ = UINT64_MAX;
+    return {};
+  }
+  uint64_t jobs = 0;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [name, queue] : state_.queues()) {
+      for (const uint64_t count : queue->counts) jobs += count;
+    }
+  }
+  if (jobs > jobs_at_shrink_ / 2) return {};
+  jobs_at_shrink_ = jobs;
+  const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
+  if (!free.ok()) return {};
+  WQ_TRY(store_->shrink(free.value()));
+  check_disk_space();
+  return {};
 }
 
 // What the checkpoint writes, as of the freeze.

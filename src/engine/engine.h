@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/prng.h"
 #include "base/result.h"
 #include "engine/apply.h"
 #include "engine/backup.h"
@@ -64,6 +65,7 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
+  std::function<uint64_t()> entropy = os_entropy;  // for the identity of a new store
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -392,6 +394,7 @@ class Engine {
   void let_callers_in() WQ_REQUIRES(mutex_);
   void evict_to_target() WQ_REQUIRES(mutex_);
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
+  Status give_back_space() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
   void prepare_spares();
   struct BackupSource;
@@ -447,6 +450,7 @@ class Engine {
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
+  uint64_t jobs_at_shrink_ WQ_GUARDED_BY(checkpoint_mutex_) = UINT64_MAX;  // see give_back_space()
 
   // Pairs with close(): calls enter by an increment and then look at closed_; close() sets closed_
   // and then waits for zero. Both seq_cst, so one of the two sees the other.

@@ -258,7 +258,15 @@ void Engine::prepare_spares() {
 void Engine::check_disk_space() {
   log_bytes_since_look_.store(0, std::memory_order_relaxed);
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
-  if (free.ok()) disk_full_.store(free.value() < options_.disk_reserve_bytes);
+  if (!free.ok()) return;
+  disk_full_.store(free.value() < options_.disk_reserve_bytes);
+  if (free.value() >= options_.disk_reserve_bytes || log_->stats().segments_live <= 1) return;
+  // The reserve is for the log of what makes the store smaller. Each small record that is waited
+  // for takes a block of it, so the log is cut long before its usual length.
+  MutexLock lock(mutex_);
+  if (checkpoint_wanted_ || log_->last_lsn() == applied_lsn_) return;
+  checkpoint_wanted_ = true;
+  checkpoint_wake_.notify_one();
 }
 
 Result<int64_t> Engine::tick() {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/planted.h"
-#include "base/prng.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "io/format_file.h"
@@ -16,10 +15,10 @@ Status bad_store(const std::string& what) {
   return Status(Code::corrupt, "db: " + what + "; run wq verify, then restore a backup");
 }
 
-StoreUuid fresh_uuid() {
+StoreUuid fresh_uuid(const std::function<uint64_t()>& entropy) {
   StoreUuid uuid{};
-  store_le(uuid.data(), os_entropy());
-  store_le(uuid.data() + sizeof(uint64_t), os_entropy());
+  store_le(uuid.data(), entropy());
+  store_le(uuid.data() + sizeof(uint64_t), entropy());
   return uuid;
 }
 
@@ -83,7 +82,8 @@ Status Engine::open_parts() {
   StoreFormat format;
   bool created = false;
   if (options_.create) {
-    WQ_TRY_SET(format, read_or_create_format(io, directory, fresh_uuid(), &created));
+    const StoreUuid fresh = fresh_uuid(environment_.entropy);
+    WQ_TRY_SET(format, read_or_create_format(io, directory, fresh, &created));
   } else {
     WQ_TRY_SET(format, read_format(io, directory, Access::write));
   }

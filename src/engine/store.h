@@ -14,6 +14,10 @@
 #include "base/result.h"
 #include "base/status.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace wq {
 
 // Names and order are part of the format. The last five have their place here and no rows yet.
@@ -105,6 +109,10 @@ class Store {
   // For a backup. As of the last commit, so not while a checkpoint or reclaim runs.
   virtual Result<std::unique_ptr<HeldFiles>> hold_files() = 0;
 
+  // For a disk that is short: gives back what rows that are gone still occupy, if no more than a
+  // part of `free_bytes` is needed for it meanwhile. Costs a rewrite of what is left.
+  virtual Status shrink(uint64_t /*free_bytes*/) { return {}; }
+
   // The first background failure, for ever after; ok before.
   virtual Status failure() const = 0;
   virtual StoreStats stats() const = 0;
@@ -117,6 +125,10 @@ struct StoreOptions {
   uint64_t cache_bytes = 16ull << 20;  // all blocks, indexes and filters together
   bool create = true;
   bool read_only = false;  // no write of any kind, also no LOG or LOCK file
+  // A checkpoint of more rows goes by ingestion, a smaller one by a batch; measured in
+  // docs/design/0002-checkpoint-cutover.md.
+  uint64_t batch_rows_max = 16'384;
+  rocksdb::Env* env = nullptr;  // tests: files and background work of RocksDB; null = its own
 };
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);

@@ -22,12 +22,12 @@
 // contract.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/experimental.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_writer.h>
@@ -216,8 +216,8 @@ class FileRoad {
       if (!family) continue;
       const std::vector<std::string> files = family->files();
       family.reset();
-      std::error_code error;
-      for (const std::string& file : files) std::filesystem::remove(file, error);
+      rocksdb::Env& env = rocks_env(core_.options);
+      for (const std::string& file : files) env.DeleteFile(file).PermitUncheckedError();
     }
   }
 
@@ -277,7 +277,7 @@ class BatchToFiles final : public rocksdb::WriteBatch::Handler {
 class RocksCheckpoint final : public Checkpoint {
  public:
   RocksCheckpoint(RocksCore& core, uint64_t expected_rows) : core_(core) {
-    if (expected_rows > batch_rows_max) road_ = std::make_unique<FileRoad>(core_);
+    if (expected_rows > core.options.batch_rows_max) road_ = std::make_unique<FileRoad>(core_);
   }
 
   Status put(Family family, std::string_view key, std::string_view value) override {
@@ -399,28 +399,29 @@ Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyR
 
 // As the directory of the log: nothing for others. RocksDB makes its files readable for all, but
 // nobody else comes to them.
-Status make_private_directory(const std::string& directory) {
+Status make_private_directory(const StoreOptions& options, const std::string& directory) {
   namespace fs = std::filesystem;
+  rocksdb::Env& env = rocks_env(options);
+  if (env.FileExists(directory).ok()) return {};
+  WQ_TRY(status_from_rocks(env.CreateDirIfMissing(directory), "mkdir"));
+  if (options.env) return {};  // a disk of a test, without permissions
   std::error_code error;
-  if (!fs::create_directories(directory, error) && !error) return {};
-  if (error) return status_from_errno(error.value(), directory, "mkdir");
   fs::permissions(directory, fs::perms::others_all | fs::perms::group_write,
                   fs::perm_options::remove, error);
   if (error) return status_from_errno(error.value(), directory, "chmod");
   return {};
 }
 
-Status remove_temp_files(const std::string& directory) {
-  WQ_TRY(make_private_directory(directory));
-  std::error_code error;
-  std::filesystem::directory_iterator entry(directory, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    std::error_code removed;
-    std::filesystem::remove(entry->path(), removed);
-    if (removed) return status_from_errno(removed.value(), entry->path().string(), "unlink");
-    entry.increment(error);
+Status remove_temp_files(const StoreOptions& options) {
+  rocksdb::Env& env = rocks_env(options);
+  const std::string& directory = options.temp_directory;
+  WQ_TRY(make_private_directory(options, directory));
+  std::vector<std::string> names;
+  WQ_TRY(status_from_rocks(env.GetChildren(directory, &names), "list"));
+  for (const std::string& name : names) {
+    if (name == "." || name == "..") continue;
+    WQ_TRY(status_from_rocks(env.DeleteFile(directory + "/" + name), "unlink"));
   }
-  if (error) return status_from_errno(error.value(), directory, "readdir");
   return {};
 }
 

@@ -129,6 +129,10 @@ Status status_from_rocks(const rocksdb::Status& status, std::string_view what) n
       code == Code::no_space ? ENOSPC : 0);
 }
 
+rocksdb::Env& rocks_env(const StoreOptions& options) {
+  return options.env ? *options.env : *rocksdb::Env::Default();
+}
+
 std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes) {
   rocksdb::LRUCacheOptions options;
   options.capacity = cache_bytes;
@@ -144,6 +148,8 @@ uint64_t rocks_file_bytes(Family family) {
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch) {
   rocksdb::DBOptions db;
+  db.env = &rocks_env(options);
+  if (options.env) db.max_file_opening_threads = 1;  // one order of reads
   db.create_if_missing = options.create && !options.read_only;
   db.create_missing_column_families = db.create_if_missing;
   db.paranoid_checks = true;

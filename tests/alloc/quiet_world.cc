@@ -197,6 +197,10 @@ class QuietStore final : public Store {
     const Quiet quiet;
     return inner_->reclaim(family, begin, end);
   }
+  Status shrink(uint64_t free_bytes) override {
+    const Quiet quiet;
+    return inner_->shrink(free_bytes);
+  }
   Result<std::unique_ptr<HeldFiles>> hold_files() override {
     const Quiet quiet;
     return inner_->hold_files();

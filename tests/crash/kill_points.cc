@@ -165,6 +165,7 @@ class PointIo final : public Io {
     point("rename.after");
     return status;
   }
+  Status remove_dir(const std::string& path) override { return inner_->remove_dir(path); }
   Status unlink(const std::string& path) override {
     point("unlink.before");
     Status status = inner_->unlink(path);
@@ -232,6 +233,8 @@ class PointStore final : public Store {
     point("reclaim.after");
     return status;
   }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
+  Status shrink(uint64_t free_bytes) override { return inner_->shrink(free_bytes); }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override { return inner_->stats(); }
   Status close() override { return inner_->close(); }

@@ -64,17 +64,21 @@ class CrashScript::RecordingStore final : public Store {
   std::shared_ptr<MemStoreContent> content_;
 };
 
-HarnessOptions CrashScript::options_for(const model::Stream& stream, CrashScript* script) {
+HarnessOptions CrashScript::options_for(const model::Stream& stream, StoreKind store,
+                                        CrashScript* script) {
   HarnessOptions options = harness_options(stream.setting);
-  options.wrap_store = [script](std::unique_ptr<Store> store,
+  options.store = store;
+  options.batch_rows_max = 40;  // both roads of a checkpoint
+  options.wrap_store = [script](std::unique_ptr<Store> inner,
                                 std::shared_ptr<MemStoreContent> content) {
     return std::unique_ptr<Store>(
-        std::make_unique<RecordingStore>(std::move(store), *script, std::move(content)));
+        std::make_unique<RecordingStore>(std::move(inner), *script, std::move(content)));
   };
   return options;
 }
 
-CrashScript::CrashScript(const model::Stream& stream) : Runner(stream, options_for(stream, this)) {
+CrashScript::CrashScript(const model::Stream& stream, StoreKind store)
+    : Runner(stream, options_for(stream, store, this)) {
   history_ = &changes_;
 }
 
@@ -94,22 +98,36 @@ void CrashScript::mark() {
                         stats.last_lsn, harness_.clock().wall_ms()});
 }
 
-std::string CrashScript::run() {
+void CrashScript::begin() {
   harness_.disk().start_recording();
   cold_.push_back(ColdState{0, make_mem_store_content()});
+}
+
+std::string CrashScript::run() {
+  begin();
   std::string failure = start();
   if (failure.empty()) mark();
-  for (size_t i = 0; failure.empty() && i < stream_.ops.size(); ++i) {
-    failure = step(stream_.ops[i]);
-    if (failure.empty()) failure = after_each(1);  // the cheap comparison only
-    if (failure.empty()) mark();
+  if (failure.empty()) failure = do_all();
+  keep_models();
+  return failure;
+}
+
+std::string CrashScript::do_all() {
+  for (const model::Op& op : stream_.ops) {
+    WQ_SAME_OR_SAY(step(op));
+    WQ_SAME_OR_SAY(after_each(1));  // the cheap comparison only
+    mark();
   }
+  return {};
+}
+
+void CrashScript::keep_models() {
   model::Model model;
+  models_.clear();
   for (const Entry& entry : changes_) {
     entry.change(model);
     models_.push_back(model);
   }
-  return failure;
 }
 
 // The operation that was under way at the event has returned with the first mark behind it.

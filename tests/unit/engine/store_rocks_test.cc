@@ -75,10 +75,10 @@ class RocksStoreTest : public testing::Test {
 };
 
 TEST_F(RocksStoreTest, TheNumberOfRowsChoosesTheRoad) {
-  put_rows(Family::kv, 0, 1, "v", batch_rows_max);
+  put_rows(Family::kv, 0, 1, "v", StoreOptions().batch_rows_max);
   EXPECT_EQ(store_->stats().checkpoints_written, 1u);
   EXPECT_EQ(store_->stats().checkpoints_ingested, 0u);
-  put_rows(Family::kv, 0, 1, "v", batch_rows_max + 1);
+  put_rows(Family::kv, 0, 1, "v", StoreOptions().batch_rows_max + 1);
   EXPECT_EQ(store_->stats().checkpoints_written, 1u);
   EXPECT_EQ(store_->stats().checkpoints_ingested, 1u);
 }
