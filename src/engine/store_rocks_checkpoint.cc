@@ -22,6 +22,7 @@
 // contract.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 #include <vector>
 

@@ -404,6 +404,7 @@ class FailingStore final : public Store {
     if (!fails || fault_->after) WQ_TRY(inner_->reclaim(family, begin, end));
     return fails ? fault_->failure("reclaim") : Status();
   }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
   Status failure() const override {
     return fault_->strikes("background") ? fault_->failure("background work") : inner_->failure();
   }

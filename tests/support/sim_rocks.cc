@@ -572,6 +572,7 @@ class SimRocks::SteppedStore final : public Store {
     background_.run_all();
     return status;
   }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override { return inner_->stats(); }
   Status close() override {
