@@ -295,7 +295,7 @@ void add_restore(CLI::App& app, Command& chosen) {
       R"(The store of --store must not be there yet. All of the backup is checked before
 anything is made, and the store gets its name when it is complete.
 
-  wq --store /var/lib/jobs restore /backups/monday
+  wq restore --store /var/lib/jobs /backups/monday
   zstd -d < monday.tar.zst | wq restore -)");
   command.add_option("backup", *backup, "Directory, file.tar or -")->required();
   command.callback([backup, &chosen] {
@@ -336,7 +336,7 @@ void add_moving(CLI::App& app, Command& chosen) {
   const auto export_options = std::make_shared<ExportOptions>();
   exporting.footer(
       "Lossless: wq import makes the same store of it.\n\n"
-      "  wq export > jobs.jsonl\n  wq --store new import < jobs.jsonl");
+      "  wq export > jobs.jsonl\n  wq import --store new < jobs.jsonl");
   exporting.add_option("-q,--queue", export_options->queue, "Only this queue")->type_name("NAME");
   exporting.callback([export_options, &chosen] {
     chosen = [export_options](Context& context) { return run_export(context, *export_options); };
@@ -345,7 +345,7 @@ void add_moving(CLI::App& app, Command& chosen) {
   const auto import_options = std::make_shared<ImportOptions>();
   importing.footer(
       "Reads standard input. Only into a store that never had a queue.\n\n"
-      "  wq --store new import < jobs.jsonl");
+      "  wq import --store new < jobs.jsonl");
   importing.add_option("--payload-max", import_options->payload_max, "Bound of a payload")
       ->type_name("SIZE")
       ->capture_default_str();

@@ -37,7 +37,10 @@ Status cause_of(Status status) {
 Status refuse_foreign(Io& io, const std::string& directory) {
   WQ_TRY(refuse_backup(io, directory));
   auto format = read_format(io, directory, Access::write);
-  return format.status().code() == Code::version ? format.take_status() : Status();
+  const Code code = format.status().code();
+  // These two are judged under the lock, when nobody is just creating the store.
+  if (code == Code::not_found || code == Code::corrupt) return {};
+  return format.take_status();
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class FamilyFiles {
 // The large road. Removes its files unless they were ingested.
 class FileRoad {
  public:
-  explicit FileRoad(RocksCore& core) : core_(core) {}
+  explicit FileRoad(RocksCore& core) : core_(core), env_(rocks_env(core.options)) {}
   ~FileRoad() {
     caught([this]() -> Status {
       remove_files();
@@ -217,8 +217,7 @@ class FileRoad {
       if (!family) continue;
       const std::vector<std::string> files = family->files();
       family.reset();
-      rocksdb::Env& env = rocks_env(core_.options);
-      for (const std::string& file : files) env.DeleteFile(file).PermitUncheckedError();
+      for (const std::string& file : files) env_.DeleteFile(file).PermitUncheckedError();
     }
   }
 
@@ -236,6 +235,7 @@ class FileRoad {
   }
 
   RocksCore& core_;
+  rocksdb::Env& env_;  // outlives the store, as a committed checkpoint may
   std::array<std::unique_ptr<FamilyFiles>, family_count> families_;
 };
 
