@@ -80,8 +80,8 @@ Status open_queue(Engine& engine, StoreCore* core, Bytes name, const wq_queue_co
   uint32_t fields = 0;
   if (given) WQ_TRY(read_config(given, config, fields));
   NewHandle<wq_queue> handle;
-  // Before the queue is made, and no more than the engine takes.
-  handle->name = as_text(name.first(std::min(name.size(), queue_name_bytes_max)));
+  // Before the queue is made. A longer name is not even looked at: the engine refuses it.
+  if (name.size() <= queue_name_bytes_max) handle->name = as_text(name);
   CallOptions call;
   WQ_TRY_SET(handle->id,
              engine.open_queue(as_text(name), config, fields, !(flags & WQ_QUEUE_NO_CREATE), call));
