@@ -226,6 +226,7 @@ Status check_stride(size_t stride, const char* field) {
   if (stride >= first_release_bytes<T> && stride <= struct_bytes_max) return {};
   return bad_struct_size(field, stride, first_release_bytes<T>);
 }
+wq_queue_config public_config(const QueueConfig& in);  // queue.cc
 // The backoff_ fields of a queue configuration or a job.
 Status read_backoff(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
                     uint32_t count, Backoff& out);

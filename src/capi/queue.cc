@@ -32,23 +32,6 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   return {};
 }
 
-wq_queue_config to_public(const QueueConfig& in) {
-  wq_queue_config out{};
-  out.fields = config_bits;
-  out.max_running = in.max_running;
-  out.max_retries = in.max_retries;
-  out.lease_ms = in.lease_ms;
-  out.durability = static_cast<uint32_t>(in.durability);
-  out.status = static_cast<uint32_t>(in.status);
-  out.backoff_kind = static_cast<uint32_t>(in.backoff.kind);
-  out.backoff_count = static_cast<uint32_t>(in.backoff.list_ms.size());
-  out.backoff_base_ms = in.backoff.base_ms;
-  out.backoff_max_ms = in.backoff.max_ms;
-  out.version = in.version;
-  std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
-  return out;
-}
-
 wq_queue_stats to_public(const QueueStats& in) {
   const auto count = [&](JobState state) { return in.counts[static_cast<size_t>(state)]; };
   wq_queue_stats out{};
@@ -112,6 +95,24 @@ int32_t clear_states(wq_queue* queue, uint32_t states, uint64_t* removed, wq_cal
 }
 
 }  // namespace
+
+wq_queue_config public_config(const QueueConfig& in) {
+  wq_queue_config out = WQ_QUEUE_CONFIG_INIT;
+  out.fields = config_bits;
+  out.max_running = in.max_running;
+  out.max_retries = in.max_retries;
+  out.lease_ms = in.lease_ms;
+  out.durability = static_cast<uint32_t>(in.durability);
+  out.status = static_cast<uint32_t>(in.status);
+  out.backoff_kind = static_cast<uint32_t>(in.backoff.kind);
+  out.backoff_count = static_cast<uint32_t>(in.backoff.list_ms.size());
+  out.backoff_base_ms = in.backoff.base_ms;
+  out.backoff_max_ms = in.backoff.max_ms;
+  out.version = in.version;
+  std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
+  return out;
+}
+
 }  // namespace wq
 
 extern "C" {
@@ -154,7 +155,7 @@ int32_t wq_queue_get_config(wq_queue* queue, wq_queue_config* config, wq_error* 
   return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
     WQ_TRY(wq::check_out(config, "config"));
     WQ_TRY_SET(const wq::QueueConfig found, engine.config(queue->id));
-    wq::write_struct(config, config->struct_size, wq::to_public(found));
+    wq::write_struct(config, config->struct_size, wq::public_config(found));
     return {};
   });
 }

@@ -9,32 +9,11 @@
 namespace wq {
 namespace {
 
-constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
-                                 WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION;
-
 wq_bytes view_text(std::string_view text) {
   return {text.data(), text.size()};
 }
 
 // ---- out
-
-wq_queue_config config_of(const QueueConfig& in) {
-  wq_queue_config out = WQ_QUEUE_CONFIG_INIT;
-  out.fields = config_bits;
-  out.max_running = in.max_running;
-  out.max_retries = in.max_retries;
-  out.lease_ms = in.lease_ms;
-  out.durability = static_cast<uint32_t>(in.durability);
-  out.status = static_cast<uint32_t>(in.status);
-  out.backoff_kind = static_cast<uint32_t>(in.backoff.kind);
-  out.backoff_count = static_cast<uint32_t>(in.backoff.list_ms.size());
-  out.backoff_base_ms = in.backoff.base_ms;
-  out.backoff_max_ms = in.backoff.max_ms;
-  out.version = in.version;
-  std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
-  return out;
-}
 
 wq_queue_stats stats_of(const QueueRow& row) {
   const auto count = [&](JobState state) { return row.counts[static_cast<size_t>(state)]; };
@@ -110,7 +89,7 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     return go_on(visit(&record, nullptr, nullptr, ctx));
   };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
-    const wq_queue_config config = config_of(row.config);
+    const wq_queue_config config = public_config(row.config);
     const wq_queue_stats stats = stats_of(row);
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = view_text(row.name);

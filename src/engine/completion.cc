@@ -101,6 +101,8 @@ Status CompletionQueue::drive(int64_t timeout_ms) {
 
 Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_ms) {
   if (self_driven_ && timeout_ms != 0) WQ_TRY(drive(timeout_ms));
+  List told;  // outlives the lock: what callers and the log wait for is not held while memory is
+              // freed
   MutexLock lock(mutex_);
   if (ready_.empty() && !closed_ && timeout_ms > 0) {
     constexpr int64_t ns_per_ms = 1'000'000;
@@ -113,7 +115,7 @@ Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_
   size_t taken = 0;
   while (taken < out.size() && !ready_.empty()) {
     out[taken++] = ready_.front();
-    ready_.pop_front();
+    told.splice(told.end(), ready_, ready_.begin());
   }
   if (taken == 0 && closed_) return Code::closed;
   if (!ready_.empty()) wake_.notify_one();  // whoever signalled woke one of several pollers
