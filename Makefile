@@ -55,7 +55,7 @@ lint:
 install:
 	@scripts/setup.sh build
 	@scripts/build.sh $(PRESET) $(JOBS) wq_shared wq_static wq_cli
-	@cmake --install build/$(PRESET) --prefix "$(PREFIX)"
+	@scripts/install.sh "$(PRESET)" "$(PREFIX)"
 
 clean:
 	@rm -rf build

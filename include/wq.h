@@ -953,8 +953,9 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
  * The queues are asked in the order given: a later one only gives what the earlier ones left.
  * Within a queue the order is priority, then the moment the job became ready. A job is in one valid
  * lease at most. Each lease counts an attempt and has a new generation.
- * Takes what is there without waiting for max_jobs; waits up to wait_ms for the first one. Paused
- * and disabled queues, and those at max_running, count as empty.
+ * Takes what is at hand without waiting for max_jobs; waits up to wait_ms for the first one. A
+ * batch of fewer jobs does not mean that no more are ready, since part of a long queue is only on
+ * disk: WQ_EMPTY does. Paused and disabled queues, and those at max_running, count as empty.
  * `cancel` (may be NULL) ends the wait. `options` NULL: one job, no wait.
  * Returns: WQ_OK with 1..max_jobs jobs in *batch; else *batch is NULL: WQ_EMPTY (after the wait);
  *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is);

@@ -18,7 +18,7 @@ struct Counts {
 class Scanner {
  public:
   Scanner(const State& state, const Store& store, VerifyReport& report)
-      : state_(state), store_(store), report_(report) {}
+      : state_(state), store_(store), jobs_(store), report_(report) {}
 
   Status run() {
     WQ_TRY(scan_jobs());
@@ -48,7 +48,7 @@ class Scanner {
       if (key->id == last) continue;
       last = key->id;
       if (state_.find(key->id)) continue;
-      Result<StoredJob> job = read_job(store_, key->id);
+      Result<StoredJob> job = jobs_.read(key->id);
       if (!job.ok()) {
         problem(job.status().message());
         continue;
@@ -106,7 +106,7 @@ class Scanner {
       return {};
     }
     if (state_.find(*id)) return {};  // overridden by what is resident
-    Result<StoredJob> job = read_job(store_, *id);
+    Result<StoredJob> job = jobs_.read(*id);
     if (!job.ok()) return {};  // told by scan_jobs
     const JobRow& row = job.value().row;
     const Queue* queue = state_.find_queue(row.queue);
@@ -150,6 +150,7 @@ class Scanner {
 
   const State& state_;
   const Store& store_;
+  StoredJobReader jobs_;
   VerifyReport& report_;
   std::map<QueueId, Counts> counts_;
   uint64_t expected_index_rows_ = 0;

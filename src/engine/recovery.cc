@@ -51,7 +51,10 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
-  if (options_.create) WQ_TRY(make_store_directory(io, directory));
+  if (options_.create) {
+    WQ_TRY(make_store_directory(io, directory));
+    WQ_TRY(check_place_for_store(io, directory));
+  }
   WQ_TRY_SET(directory_lock_, io.lock_dir(directory));
 
   StoreFormat format;

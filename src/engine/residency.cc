@@ -10,50 +10,6 @@ Status bad_row(const char* family, const std::string& what) {
                                    "; run wq verify, then restore a backup");
 }
 
-// Reads jobs in roughly ascending id order from one cursor: neighbours cost no seek.
-class JobScanner {
- public:
-  explicit JobScanner(const Store& store)
-      : cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
-
-  Result<StoredJob> read(JobId id) {
-    StoredJob out;
-    out.id = id;
-    const std::string body_key = job_body_key(id);
-    if (!cursor_->valid() || cursor_->key() != body_key) cursor_->seek(body_key);
-    if (!cursor_->valid() || cursor_->key() != body_key) {
-      WQ_TRY(cursor_->status());
-      return out;
-    }
-    WQ_TRY(take_row(out, true));
-    cursor_->next();
-    if (cursor_->valid() && cursor_->key() == job_state_key(id)) {
-      WQ_TRY(take_row(out, false));
-      out.has_state_row = true;
-      cursor_->next();
-    }
-    WQ_TRY(cursor_->status());
-    return out;
-  }
-
- private:
-  Status take_row(StoredJob& out, bool with_body) {
-    WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor_->value())));
-    out.row = decoded.row;
-    out.error = std::string(decoded.row.last_error);
-    out.row.last_error = {};
-    if (with_body) {
-      if (!decode_envelope(decoded.envelope).ok()) {
-        return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
-      }
-      out.body = BodyRef(decoded.envelope);
-    }
-    return {};
-  }
-
-  std::unique_ptr<Cursor> cursor_;
-};
-
 Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
   stored.row.last_error = stored.error;
   return state.add_stored(queue, stored.id, stored.row, std::move(stored.body),
@@ -62,13 +18,52 @@ Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
 
 }  // namespace
 
+// ---- reading jobs
+
+StoredJobReader::StoredJobReader(const Store& store)
+    : cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
+
+Result<StoredJob> StoredJobReader::read(JobId id) {
+  StoredJob out;
+  out.id = id;
+  const std::string body_key = job_body_key(id);
+  if (!cursor_->valid() || cursor_->key() != body_key) cursor_->seek(body_key);
+  if (!cursor_->valid() || cursor_->key() != body_key) {
+    WQ_TRY(cursor_->status());
+    return out;
+  }
+  WQ_TRY(take_row(out, true));
+  cursor_->next();
+  if (cursor_->valid() && cursor_->key() == job_state_key(id)) {
+    WQ_TRY(take_row(out, false));
+    out.has_state_row = true;
+    cursor_->next();
+  }
+  WQ_TRY(cursor_->status());
+  return out;
+}
+
+Status StoredJobReader::take_row(StoredJob& out, bool with_body) {
+  WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor_->value())));
+  out.row = decoded.row;
+  out.error = std::string(decoded.row.last_error);
+  out.row.last_error = {};
+  if (with_body) {
+    if (!decode_envelope(decoded.envelope).ok()) {
+      return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
+    }
+    out.body = BodyRef(decoded.envelope);
+  }
+  return {};
+}
+
 bool is_live_row(const Queue* queue, const JobRow& row) {
   return row.state != JobState::gone && row.queue == queue->id &&
          row.epoch == queue->epoch(row.state);
 }
 
 Result<StoredJob> read_job(const Store& store, JobId id) {
-  return JobScanner(store).read(id);
+  return StoredJobReader(store).read(id);
 }
 
 // ---- lanes
@@ -79,7 +74,7 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   page.priority = range.priority;
   page.low = page.next_low = range.low;
   page.high = range.high;
-  JobScanner jobs(store);
+  StoredJobReader jobs(store);
   const auto cursor = store.scan(Family::ready, ready_key(range.queue, range.priority, range.low),
                                  prefix_end(ready_key(range.queue, range.priority, range.high)));
   size_t bytes = 0;
@@ -139,7 +134,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
 Result<DelayPage> read_delays(const Store& store, const DelayKey& after, const PageLimits& limits) {
   DelayPage page;
   page.after = page.last = after;
-  JobScanner jobs(store);
+  StoredJobReader jobs(store);
   const std::string after_key = delay_key(after.due_ms, after.queue, after.id);
   const auto cursor = store.scan(Family::delay, after_key, std::string());
   size_t bytes = 0;

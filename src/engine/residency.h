@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,18 @@ struct StoredJob {
 };
 
 Result<StoredJob> read_job(const Store& store, JobId id);
+
+// Many of them, from one view of the store. In roughly ascending id order neighbours cost no seek.
+class StoredJobReader {
+ public:
+  explicit StoredJobReader(const Store& store);
+  Result<StoredJob> read(JobId id);
+
+ private:
+  Status take_row(StoredJob& out, bool with_body);
+
+  std::unique_ptr<Cursor> cursor_;
+};
 
 // Whether a row of this queue still counts: clear and delete end jobs without touching their rows.
 bool is_live_row(const Queue* queue, const JobRow& row);

@@ -1,6 +1,7 @@
 // Reading, checking and replacing FORMAT.
 #include "io/format_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -88,17 +89,29 @@ Status check_known(const std::string& path, const StoreFormat& format, Access ac
   return Code::ok;
 }
 
-// A log without FORMAT was a store once. A fresh uuid would make all of it foreign.
-Result<bool> has_segments(Io& io, const std::string& directory) {
-  auto names = io.list(directory + "/" + std::string(log_directory_name));
+// What an attempt to create a store that was cut off leaves behind, and what each new ext4 has.
+constexpr std::array<std::string_view, 3> may_stand_there = {"FORMAT.tmp", "LOCK", "lost+found"};
+
+template <typename Predicate>
+Result<bool> any_name(Io& io, const std::string& directory, Predicate&& is_wanted) {
+  auto names = io.list(directory);
   if (!names.ok()) {
     if (names.status().code() == Code::not_found) return false;
     return names.take_status();
   }
-  for (const std::string& name : *names) {
-    if (parse_segment_name(name)) return true;
-  }
-  return false;
+  return std::any_of(names->begin(), names->end(), is_wanted);
+}
+
+// A log without FORMAT was a store once. A fresh uuid would make all of it foreign.
+Result<bool> has_segments(Io& io, const std::string& directory) {
+  return any_name(io, directory + "/" + std::string(log_directory_name),
+                  [](const std::string& name) { return parse_segment_name(name).has_value(); });
+}
+
+// So was a database without FORMAT: the tables of RocksDB.
+Result<bool> has_tables(Io& io, const std::string& directory) {
+  return any_name(io, directory + "/db",
+                  [](const std::string& name) { return name.ends_with(".sst"); });
 }
 
 }  // namespace
@@ -111,6 +124,22 @@ Status make_store_directory(Io& io, const std::string& directory) {
   const std::string parent = path.parent_path().string();
   // Also when it was there: an earlier attempt may have ended between the two.
   return io.sync_dir(parent.empty() ? "." : parent);
+}
+
+Status check_place_for_store(Io& io, const std::string& directory) {
+  WQ_TRY_SET(const bool is_store, io.exists(format_path(directory)));
+  if (is_store) return Code::ok;
+  WQ_TRY_SET(const bool has_log, has_segments(io, directory));
+  WQ_TRY_SET(const bool has_database, has_tables(io, directory));
+  if (has_log || has_database) return Code::ok;  // a damaged store: opening says what is wrong
+  WQ_TRY_SET(const std::vector<std::string> names, io.list(directory));
+  for (const std::string& name : names) {
+    if (std::find(may_stand_there.begin(), may_stand_there.end(), name) == may_stand_there.end()) {
+      return Status(Code::invalid, directory + ": is not empty ('" + name +
+                                       "') and holds no store; name a new or empty directory");
+    }
+  }
+  return Code::ok;
 }
 
 Result<StoreFormat> read_format(Io& io, const std::string& directory, Access access) {

@@ -45,6 +45,10 @@ enum class Access : uint8_t { read, write };
 // Makes the directory, and its name durable in its parent. Ok if it is there already.
 Status make_store_directory(Io& io, const std::string& directory);
 
+// INVALID if the directory holds no store, but something else: a store would mix its files with
+// those. Writes nothing.
+Status check_place_for_store(Io& io, const std::string& directory);
+
 // NOT_FOUND when there is none and the directory holds no log either. VERSION for a newer version
 // or an unknown feature that forbids this access; CORRUPT for anything that is not a whole FORMAT
 // file, or for a log without one. Writes nothing.

@@ -143,11 +143,23 @@ class Look(CliCase):
         self.assertIn(f" {kind}", mistyped.err)
         self.assertEqual(len(self.wq("log", "dump").lines), len(records))
 
+    def test_a_directory_of_something_else_becomes_no_store(self):
+        place = self.path("stuff")
+        os.mkdir(place)
+        with open(os.path.join(place, "README"), "w", encoding="utf-8"):
+            pass
+        refused = self.wq("--store", place, "push", "a", store=False, code=2)
+        self.assertIn("is not empty ('README') and holds no store", refused.err)
+        self.assertEqual(os.listdir(place), ["README"])
+
     def test_bench(self):
         record = self.json("bench", "--time", "50ms", "--dir", self.dir)[0]
         self.assertEqual(record["durability"], "power")
         self.assertEqual(len(record["steps"]), 4)
         self.assertTrue(all(step["count"] > 0 for step in record["steps"]))
+        # More jobs than fit into memory: what is on disk only comes in short batches.
+        self.json("bench", "--time", "200ms", "--dir", self.dir, "--payload-size", "32KiB",
+                  "--durability", "memory")
         self.assertEqual(os.listdir(self.dir), [])
         self.wq("bench", "--dir", self.path("nothing"), code=3)
         self.assertIn("us each", self.wq("bench", "--time", "10ms", "--durability", "memory").out

@@ -46,6 +46,24 @@ TEST(FormatFile, MissingIsNotFound) {
   EXPECT_EQ(read_format(*disk.mount(), "store", Access::read).status().code(), Code::not_found);
 }
 
+// A store in somebody's directory would mix its files with theirs.
+TEST(FormatFile, OnlyANewOrEmptyDirectoryBecomesAStore) {
+  SimDisk disk = make_store_disk();
+  EXPECT_TRUE(check_place_for_store(*disk.mount(), "store").ok());
+  for (const char* left_over : {"store/LOCK", "store/FORMAT.tmp"}) {
+    disk.write_file(left_over, {});
+    EXPECT_TRUE(check_place_for_store(*disk.mount(), "store").ok()) << left_over;
+  }
+  disk.write_file("store/notes.txt", {});
+  const Status refused = check_place_for_store(*disk.mount(), "store");
+  EXPECT_EQ(refused.code(), Code::invalid);
+  EXPECT_NE(refused.message().find("notes.txt"), std::string::npos) << refused.message();
+
+  SimDisk store = make_formatted_disk();  // what lies in a store is nobody's business here
+  store.write_file("store/notes.txt", {});
+  EXPECT_TRUE(check_place_for_store(*store.mount(), "store").ok());
+}
+
 TEST(FormatFile, MissingBesideALogIsCorrupt) {
   SimDisk disk = make_formatted_disk();
   {
