@@ -327,6 +327,11 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_expire(state, command);
     case CommandType::promote:
       return apply_promote(state, command);
+    case CommandType::import_begin:
+    case CommandType::import_queue:
+    case CommandType::import_jobs:
+    case CommandType::import_end:
+      return apply_import(state, command);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

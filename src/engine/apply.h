@@ -17,6 +17,9 @@ struct Effects {
 // made for this very state always fits.
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects);
 
+// Commands of an import; a part of apply().
+Status apply_import(State& state, const Command& command);
+
 // The queue a settle, extend or confirm may act on: ok if `generation` holds the lease of `id`.
 // NOT_FOUND: no such job was ever made, or it belongs to another queue. STALE: anything else.
 Status check_lease(const State& state, const Queue* queue, JobId id, Generation generation);

@@ -35,7 +35,8 @@ Status Engine::run_checkpoint() {
                            state_.next_queue_id,
                            load_le<uint64_t>(uuid_.data()),
                            load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
-                           state_.trash};
+                           state_.trash,
+                           state_.importing};
     while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
     content.jobs = state_.take_captured();
   }

@@ -30,6 +30,10 @@ enum class CommandType : uint16_t {
   cancel = 14,          // now_ms, queue, ids
   dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
   dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
+  import_begin = 17,    // now_ms, row (a MetaRow: the next ids)
+  import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
+  import_jobs = 19,     // now_ms, queue, imports
+  import_end = 20,      // now_ms
 };
 
 struct NewJob {
@@ -64,6 +68,12 @@ struct SettleItem {
   std::string_view error = {};  // nack, fail; already cut to error_bytes_max
 };
 
+// A job as another store held it: ready, delayed or dead.
+struct ImportedJob {
+  JobId id = 0;
+  Bytes row = {};  // encoded JobRow with its envelope; see record.h
+};
+
 struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
@@ -78,6 +88,8 @@ struct Command {
   std::vector<LeaseGroup> groups;
   std::vector<JobId> ids;
   std::vector<SettleItem> settles;
+  std::vector<ImportedJob> imports;
+  Bytes row;  // encoded MetaRow or QueueRow
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -93,6 +105,8 @@ struct Command {
     groups.clear();
     ids.clear();
     settles.clear();
+    imports.clear();
+    row = {};
   }
 };
 

@@ -34,6 +34,7 @@
 #include "engine/residency.h"
 #include "engine/state.h"
 #include "engine/store.h"
+#include "engine/transfer.h"
 #include "io/io.h"
 #include "io/segment_log.h"
 
@@ -268,6 +269,18 @@ class Engine {
   Status dead_remove(QueueId queue, Token entry, CallOptions& call);
   // dead_purge is clear(queue, state_bit(JobState::dead)).
 
+  // ---- moving a store (engine_import.cc)
+  // The store as of one moment, queue by queue; an empty name takes all. Other calls go on
+  // meanwhile; no lock is held while the visitor runs.
+  Status export_store(std::string_view queue, const ExportVisitor& visitor);
+  // CONFLICT unless no queue was ever declared here. Until import_end every call on a queue answers
+  // CONFLICT, also after a reopen. The ids must be above all that the jobs have.
+  Status import_begin(JobId next_job_id, Generation next_generation, CallOptions& call);
+  Result<QueueId> import_queue(const QueueRow& queue, CallOptions& call);
+  // All or nothing. Leased and running jobs become ready, with their attempts.
+  Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
+  Status import_end(CallOptions& call);
+
  private:
   class CallGuard;
   struct WaitScope;
@@ -338,6 +351,8 @@ class Engine {
   template <typename Check, typename Change>
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
+  Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
+
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
     size_t handled = 0;
@@ -383,6 +398,8 @@ class Engine {
   Command command_ WQ_GUARDED_BY(mutex_);
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
+  Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
+  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
@@ -403,6 +420,8 @@ class Engine {
   CondVar memory_freed_;                  // a checkpoint ended
   CondVar idle_;                          // the last call left, or nothing is leased any more
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
+
+  Mutex import_mutex_;  // one import_jobs at a time; taken before mutex_
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);

@@ -43,6 +43,12 @@ inline Status disk_is_full() {
                 "space to enqueue again");
 }
 
+inline Status import_is_open() {
+  return Status(Code::conflict,
+                "an import into this store is not finished; if it was interrupted, remove the "
+                "store and import again");
+}
+
 inline Status no_such_queue() {
   return Status(Code::not_found, "the queue does not exist (any more)");
 }

@@ -49,6 +49,7 @@ Result<QueueId> Engine::open_queue(std::string_view name, const QueueConfig& con
   QueueId id = 0;
   {
     MutexLock lock(mutex_);
+    if (state_.importing) return import_is_open();
     if (Queue* queue = state_.find_queue(name)) return queue->id;
     if (!create) {
       return Status(Code::not_found, "no queue '" + std::string(name) + "' in this store");

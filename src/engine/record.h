@@ -96,6 +96,7 @@ struct MetaRow {
   uint64_t uuid_low = 0;  // must equal the FORMAT file's
   uint64_t uuid_high = 0;
   std::vector<TrashRow> trash = {};
+  bool importing = false;  // an import has begun and not ended
 };
 
 class Encoder {

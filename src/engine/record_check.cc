@@ -83,6 +83,21 @@ const char* check_settles(const Command& command) {
   return nullptr;
 }
 
+const char* check_row_bytes(Bytes row) {
+  if (row.empty()) return "no row";
+  return row.size() % record_align_bytes == 0 ? nullptr : "length of a row";
+}
+
+const char* check_imports(const std::vector<ImportedJob>& imports) {
+  if (imports.empty()) return "no job";
+  if (imports.size() > command_items_max) return "too many jobs";
+  for (const ImportedJob& job : imports) {
+    if (job.id == 0) return "job id is 0";
+    if (const char* reason = check_row_bytes(job.row)) return reason;
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -131,6 +146,14 @@ uint32_t command_fields(CommandType type) {
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return field_queue | field_tokens;
+    case CommandType::import_begin:
+      return field_row;
+    case CommandType::import_queue:
+      return field_queue | field_row;
+    case CommandType::import_jobs:
+      return field_queue | field_imports;
+    case CommandType::import_end:
+      return 0;
   }
   return 0;
 }
@@ -138,7 +161,7 @@ uint32_t command_fields(CommandType type) {
 const char* check_command(const Command& command) {
   const auto number = static_cast<uint32_t>(command.type);
   if (number < static_cast<uint32_t>(CommandType::open)) return "unknown type of command";
-  if (number > static_cast<uint32_t>(CommandType::dead_remove)) return "unknown type of command";
+  if (number > static_cast<uint32_t>(CommandType::import_end)) return "unknown type of command";
   const uint32_t fields = command_fields(command.type);
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
@@ -155,6 +178,8 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_groups)) reason = check_groups(command);
   if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
+  if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
+  if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
   return reason;
 }
 
@@ -203,6 +228,13 @@ const char* check_job_row(const JobRow& row) {
   const bool held = row.state == JobState::leased || row.state == JobState::running;
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
+  return nullptr;
+}
+
+const char* check_imported_row(const JobRow& row, QueueId queue) {
+  if (row.queue != queue) return "job of another queue";
+  if (row.state == JobState::leased || row.state == JobState::running) return "job with a lease";
+  if ((row.state == JobState::dead) != (row.reason != DeadReason::none)) return "dead reason";
   return nullptr;
 }
 

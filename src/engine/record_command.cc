@@ -8,7 +8,7 @@ namespace wq {
 namespace {
 
 struct FieldSlot {
-  CommandField field;
+  uint32_t field;
   flatbuffers::voffset_t slot;
 };
 
@@ -26,6 +26,8 @@ constexpr FieldSlot field_slots[] = {
     {field_unclean, fb::Command::VT_UNCLEAN},
     {field_name, fb::Command::VT_NAME},
     {field_config, fb::Command::VT_CONFIG},
+    {field_imports, fb::Command::VT_IMPORTS},
+    {field_row | field_imports, fb::Command::VT_ROWS},
 };
 
 bool has_only(const uint8_t* data, uint32_t fields) {
@@ -109,6 +111,37 @@ const char* read_groups(const fb::Command* table, Command& command) {
   return nullptr;
 }
 
+const char* read_imports(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const Bytes bytes = vector_bytes(table->imports());
+  const size_t count = bytes.size() / sizeof(fb::ImportedJob);
+  if (count > command_items_max) return "too many jobs";
+  Bytes rows = vector_bytes(table->rows());
+  command.imports.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    fb::ImportedJob job;
+    std::memcpy(&job, bytes.data() + i * sizeof job, sizeof job);
+    if (job.row_bytes() > rows.size()) return "rows are cut short";
+    const Bytes row = rows.first(job.row_bytes());
+    rows = rows.subspan(row.size());
+    const Result<DecodedJobRow> decoded = decode_job_row(row);
+    if (!decoded.ok()) return "row of a job";
+    if (decoded.value().envelope.empty()) return "job has no envelope";
+    if (const char* reason = check_imported_row(decoded.value().row, table->queue())) return reason;
+    command.imports.push_back({job.id(), image.in_input(row)});
+  }
+  return rows.empty() ? nullptr : "rows without a job";
+}
+
+// import_begin has the row of a store, import_queue that of a queue.
+const char* read_row(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const Bytes row = vector_bytes(table->rows());
+  const bool sound = command.type == CommandType::import_begin ? decode_meta_row(row).ok()
+                                                               : decode_queue_row(row).ok();
+  if (!sound) return "row of an import";
+  command.row = image.in_input(row);
+  return nullptr;
+}
+
 const char* read_parts(const AlignedImage& image, const fb::Command* table, uint32_t fields,
                        Command& command) {
   if ((fields & field_tokens) && table->tokens() && table->settles()) return "tokens and settles";
@@ -122,6 +155,8 @@ const char* read_parts(const AlignedImage& image, const fb::Command* table, uint
   if (!reason && (fields & field_ids)) reason = read_ids(table, command);
   if (!reason && (fields & field_groups)) reason = read_groups(table, command);
   if (!reason && (fields & field_config)) reason = read_config(table->config(), command.config);
+  if (!reason && (fields & field_imports)) reason = read_imports(image, table, command);
+  if (!reason && (fields & field_row)) reason = read_row(image, table, command);
   return reason;
 }
 

@@ -123,6 +123,28 @@ ByteVector put_envelopes(FlatBufferBuilder& b, const std::vector<NewJob>& jobs) 
   return offset;
 }
 
+Offset<Vector<const fb::ImportedJob*>> put_imports(FlatBufferBuilder& b,
+                                                   const std::vector<ImportedJob>& imports) {
+  fb::ImportedJob* out = nullptr;
+  const auto offset = b.CreateUninitializedVectorOfStructs<fb::ImportedJob>(imports.size(), &out);
+  for (size_t i = 0; i < imports.size(); ++i) {
+    out[i] = fb::ImportedJob(imports[i].id, static_cast<uint32_t>(imports[i].row.size()));
+  }
+  return Offset<Vector<const fb::ImportedJob*>>(offset);
+}
+
+ByteVector put_import_rows(FlatBufferBuilder& b, const std::vector<ImportedJob>& imports) {
+  size_t total_bytes = 0;
+  for (const ImportedJob& job : imports) total_bytes += job.row.size();
+  uint8_t* out = nullptr;
+  const ByteVector offset(b.CreateUninitializedVector<uint8_t>(total_bytes, &out));
+  for (const ImportedJob& job : imports) {
+    std::memcpy(out, job.row.data(), job.row.size());
+    out += job.row.size();
+  }
+  return offset;
+}
+
 Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) {
   const bool ack = item.kind == SettleKind::ack;
   const auto error = ack ? ByteVector() : put_bytes(b, as_bytes(item.error));
@@ -150,6 +172,11 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
     items += command.settles.size();
     for (const SettleItem& item : command.settles) bytes += item.error.size();
   }
+  if (fields & field_imports) {
+    items += command.imports.size();
+    for (const ImportedJob& job : command.imports) bytes += job.row.size();
+  }
+  bytes += command.row.size();
   if (fields & field_groups) items += command.groups.size();
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
@@ -196,6 +223,13 @@ Bytes Encoder::command(const Command& command) {
   Offset<Vector<uint64_t>> ids;
   Offset<fb::QueueConfig> config;
   ByteVector name;
+  Offset<Vector<const fb::ImportedJob*>> imports;
+  ByteVector rows;
+  if (fields & field_imports) {
+    rows = put_import_rows(b, command.imports);
+    imports = put_imports(b, command.imports);
+  }
+  if (fields & field_row) rows = put_bytes(b, command.row);
   if (fields & field_jobs) {
     envelopes = put_envelopes(b, command.jobs);
     jobs = put_jobs(b, command.jobs);
@@ -224,6 +258,8 @@ Bytes Encoder::command(const Command& command) {
   table.add_settles(settles);
   table.add_name(name);
   table.add_config(config);
+  table.add_imports(imports);
+  table.add_rows(rows);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
@@ -339,6 +375,7 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   table.add_uuid_high(row.uuid_high);
   table.add_next_queue_id(row.next_queue_id);
   table.add_trash(trash_vector);
+  table.add_importing(row.importing);
   b.Finish(table.Finish(), meta_row_identifier);
   return impl_->row.bytes();
 }

@@ -45,6 +45,8 @@ enum CommandField : uint32_t {
   field_unclean = 1u << 9,
   field_name = 1u << 10,
   field_config = 1u << 11,
+  field_row = 1u << 12,      // the field `rows` as one record
+  field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
 };
 // 0 for a value that is no CommandType.
 uint32_t command_fields(CommandType type);
@@ -54,6 +56,8 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
                           std::span<const int64_t> list_ms);
 const char* check_config(const QueueConfig& config);
 const char* check_job_row(const JobRow& row);
+// Of a job that an import brings into `queue`.
+const char* check_imported_row(const JobRow& row, QueueId queue);
 const char* check_queue_row(const QueueRow& row);
 const char* check_meta_row(const MetaRow& row);
 

@@ -43,6 +43,14 @@ const char* command_name(CommandType type) {
       return "dead_replay";
     case CommandType::dead_remove:
       return "dead_remove";
+    case CommandType::import_begin:
+      return "import_begin";
+    case CommandType::import_queue:
+      return "import_queue";
+    case CommandType::import_jobs:
+      return "import_jobs";
+    case CommandType::import_end:
+      return "import_end";
   }
   return "unknown";
 }
@@ -239,6 +247,18 @@ void add_settles(JsonLine& json, const Command& command) {
   json.close(']');
 }
 
+void add_imports(JsonLine& json, const std::vector<ImportedJob>& imports) {
+  json.key("imports");
+  json.open('[');
+  for (const ImportedJob& job : imports) {
+    json.open('{');
+    json.number("id", job.id);
+    json.number("row_bytes", job.row.size());
+    json.close('}');
+  }
+  json.close(']');
+}
+
 void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.key("ids");
   json.open('[');
@@ -265,6 +285,8 @@ std::string command_to_json(const Command& command) {
   if (fields & field_ids) add_ids(json, command.ids);
   if (fields & field_jobs) add_jobs(json, command.jobs);
   if (fields & field_tokens) add_settles(json, command);
+  if (fields & field_row) json.number("row_bytes", command.row.size());
+  if (fields & field_imports) add_imports(json, command.imports);
   json.close('}');
   return json.take();
 }

@@ -73,6 +73,7 @@ const char* read_meta_row(const AlignedImage& image, MetaRow& row) {
   row.next_queue_id = table->next_queue_id();
   row.uuid_low = table->uuid_low();
   row.uuid_high = table->uuid_high();
+  row.importing = table->importing();
   const Bytes bytes = vector_bytes(table->trash());
   const size_t count = bytes.size() / sizeof(fb::Trash);
   for (size_t i = 0; i < count; ++i) {

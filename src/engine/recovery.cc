@@ -134,6 +134,7 @@ Status Engine::load_store() {
   state_.next_generation = meta.next_generation;
   state_.next_queue_id = meta.next_queue_id;
   state_.trash = std::move(meta.trash);
+  state_.importing = meta.importing;
 
   const std::string first = queue_row_key(0);
   const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));

@@ -10,6 +10,19 @@ Status bad_row(const char* family, const std::string& what) {
                                    "; run wq verify, then restore a backup");
 }
 
+Status take_row(const Cursor& cursor, StoredJob& out, bool with_body) {
+  WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor.value())));
+  out.row = decoded.row;
+  out.error = std::string(decoded.row.last_error);
+  out.row.last_error = {};
+  if (!with_body) return {};
+  if (!decode_envelope(decoded.envelope).ok()) {
+    return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
+  }
+  out.body = BodyRef(decoded.envelope);
+  return {};
+}
+
 Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
   stored.row.last_error = stored.error;
   return state.add_stored(queue, stored.id, stored.row, std::move(stored.body),
@@ -23,43 +36,29 @@ Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
 StoredJobReader::StoredJobReader(const Store& store)
     : cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
 
-Result<StoredJob> StoredJobReader::read(JobId id) {
-  StoredJob out;
-  out.id = id;
-  const std::string body_key = job_body_key(id);
-  if (!cursor_->valid() || cursor_->key() != body_key) cursor_->seek(body_key);
-  if (!cursor_->valid() || cursor_->key() != body_key) {
-    WQ_TRY(cursor_->status());
-    return out;
-  }
-  WQ_TRY(take_row(out, true));
-  cursor_->next();
-  if (cursor_->valid() && cursor_->key() == job_state_key(id)) {
-    WQ_TRY(take_row(out, false));
-    out.has_state_row = true;
-    cursor_->next();
-  }
-  WQ_TRY(cursor_->status());
-  return out;
-}
-
-Status StoredJobReader::take_row(StoredJob& out, bool with_body) {
-  WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor_->value())));
-  out.row = decoded.row;
-  out.error = std::string(decoded.row.last_error);
-  out.row.last_error = {};
-  if (with_body) {
-    if (!decode_envelope(decoded.envelope).ok()) {
-      return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
-    }
-    out.body = BodyRef(decoded.envelope);
-  }
-  return {};
-}
-
 bool is_live_row(const Queue* queue, const JobRow& row) {
   return row.state != JobState::gone && row.queue == queue->id &&
          row.epoch == queue->epoch(row.state);
+}
+
+Result<StoredJob> read_job(Cursor& jobs, JobId id) {
+  StoredJob out;
+  out.id = id;
+  const std::string body_key = job_body_key(id);
+  if (!jobs.valid() || jobs.key() != body_key) jobs.seek(body_key);
+  if (!jobs.valid() || jobs.key() != body_key) {
+    WQ_TRY(jobs.status());
+    return out;
+  }
+  WQ_TRY(take_row(jobs, out, true));
+  jobs.next();
+  if (jobs.valid() && jobs.key() == job_state_key(id)) {
+    WQ_TRY(take_row(jobs, out, false));
+    out.has_state_row = true;
+    jobs.next();
+  }
+  WQ_TRY(jobs.status());
+  return out;
 }
 
 Result<StoredJob> read_job(const Store& store, JobId id) {

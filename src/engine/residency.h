@@ -27,16 +27,16 @@ struct StoredJob {
 };
 
 Result<StoredJob> read_job(const Store& store, JobId id);
+// The same from a cursor over the whole family `job`; neighbours in turn cost no seek.
+Result<StoredJob> read_job(Cursor& jobs, JobId id);
 
 // Many of them, from one view of the store. In roughly ascending id order neighbours cost no seek.
 class StoredJobReader {
  public:
   explicit StoredJobReader(const Store& store);
-  Result<StoredJob> read(JobId id);
+  Result<StoredJob> read(JobId id) { return read_job(*cursor_, id); }
 
  private:
-  Status take_row(StoredJob& out, bool with_body);
-
   std::unique_ptr<Cursor> cursor_;
 };
 

@@ -129,6 +129,7 @@ class State {
   Generation next_generation = 1;
   QueueId next_queue_id = 1;
   std::vector<TrashRow> trash;
+  bool importing = false;  // between import_begin and import_end
 
   ResidencyStats residency;
 

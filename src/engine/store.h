@@ -101,6 +101,19 @@ struct StoreOptions {
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);
 
+// What is left of a damaged store, for reading only; nothing below `directory` is changed. `scratch`
+// is a directory of links that the store removes again. No store: `problem` says why.
+struct SalvagedStore {
+  std::unique_ptr<Store> store;
+  std::string note;
+  std::string problem;
+};
+// By a manifest: exact where it can be read at all. Walks begin at their lower bound and have no
+// upper one.
+SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::string& scratch);
+// By the tables alone: rows may be older than the newest, or of jobs that have ended.
+SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std::string& scratch);
+
 // The content of a memory store, kept by its owner so that it survives a simulated crash: reopening
 // the same content gives what the last commit left.
 struct MemStoreContent;

@@ -1,0 +1,240 @@
+// Export and import of a whole store.
+//
+// An import is a run of commands between import_begin and import_end; in between every call on a
+// queue answers CONFLICT, also after a crash and a reopen: a store that is only half there is never
+// worked on. Ids and generations go on behind those of the store it comes from.
+#include <algorithm>
+#include <utility>
+
+#include "engine/admit.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+#include "engine/keys.h"
+
+namespace wq {
+namespace {
+
+Status invalid(std::string what) {
+  return Status(Code::invalid, std::move(what));
+}
+
+Status check_time(const char* field, int64_t time_ms) {
+  if (time_ms >= 0 && time_ms <= imported_time_max) return {};
+  return invalid(std::string(field) + ": " + std::to_string(time_ms) + " is no point in time");
+}
+
+Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
+  const JobRow& row = job.row;
+  switch (row.state) {
+    case JobState::ready:
+    case JobState::delayed:
+    case JobState::leased:
+    case JobState::running:
+    case JobState::dead:
+      break;
+    default:
+      return invalid("state: unknown value");
+  }
+  const bool dead = row.state == JobState::dead;
+  if (dead != (row.reason == DeadReason::failed || row.reason == DeadReason::lease_expired)) {
+    return invalid("dead_reason: goes with state dead");
+  }
+  WQ_TRY(check_time("since_ms", row.since_ms));
+  WQ_TRY(check_time("leased_ms", row.leased_ms));
+  WQ_TRY(check_time("enqueued_ms", job.envelope.enqueued_ms));
+  if (row.state == JobState::delayed) {
+    WQ_TRY(check_time("due_ms", static_cast<int64_t>(row.position)));
+  }
+  if (row.last_error.size() > error_bytes_max) {
+    return Status(Code::too_large, "last_error: has over 4096 bytes");
+  }
+  JobSpec spec;
+  spec.payload = job.envelope.payload;
+  spec.headers = job.envelope.headers;
+  spec.max_attempts = row.max_attempts;
+  spec.backoff = job.envelope.backoff;
+  return admit_job(spec, payload_bytes_max, 0);
+}
+
+// Leases do not survive a move. Whoever held one may have been at work: the attempt stays counted.
+JobRow imported_row(const JobImage& job, QueueId queue) {
+  JobRow row = job.row;
+  row.queue = queue;
+  row.epoch = 0;
+  row.deadline_ms = 0;
+  if (row.state == JobState::leased || row.state == JobState::running) row.state = JobState::ready;
+  if (row.state != JobState::delayed) row.position = 0;
+  return row;
+}
+
+Status no_import() {
+  return Status(Code::conflict, "no import has begun in this store");
+}
+
+std::string job_text(JobId id) {
+  return "job " + std::to_string(id);
+}
+
+}  // namespace
+
+Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor) {
+  WQ_ENTER();
+  WQ_TRY(run_checkpoint());
+  std::unique_ptr<StoreExport> view;
+  {
+    // No checkpoint comes between the cursors: together they show one moment.
+    MutexLock no_checkpoint(checkpoint_mutex_);
+    view = std::make_unique<StoreExport>(*store_);
+  }
+  return view->run(queue, visitor);
+}
+
+Status Engine::import_begin(JobId next_job_id, Generation next_generation, CallOptions& call) {
+  WQ_ENTER();
+  if (next_job_id == 0 || next_job_id > imported_id_max) {
+    return invalid("next_job_id: is not within 1 and 2^62");
+  }
+  if (next_generation == 0 || next_generation > imported_id_max) {
+    return invalid("next_generation: is not within 1 and 2^62");
+  }
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    if (state_.importing) {
+      return Status(Code::conflict,
+                    "an import into this store was begun and not finished; remove the store and "
+                    "import again");
+    }
+    if (state_.next_queue_id != 1) {
+      return Status(Code::conflict, "the store is not new: it has or had queues");
+    }
+    MetaRow row;
+    row.next_job_id = next_job_id;
+    row.next_generation = next_generation;
+    Command& command = begin(CommandType::import_begin);
+    command.row = import_encoder_.meta_row(row);
+    WQ_TRY_SET(lsn, commit(command));
+    imported_id_max_ = 0;
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
+  WQ_ENTER();
+  WQ_TRY(admit_queue_name(queue.name));
+  WQ_TRY(admit_queue_config(queue.config));
+  WQ_TRY(check_time("created_ms", queue.created_ms));
+  if (queue.config.version == 0) return invalid("version: is 0");
+  if (queue.config.status > QueueStatus::disabled) return invalid("status: unknown value");
+  Lsn lsn = 0;
+  QueueId id = 0;
+  {
+    MutexLock lock(mutex_);
+    if (!state_.importing) return no_import();
+    if (state_.find_queue(queue.name)) {
+      return Status(Code::conflict, "queue '" + queue.name + "' is there already");
+    }
+    QueueRow row;
+    row.id = id = state_.next_queue_id;
+    row.name = queue.name;
+    row.config = queue.config;
+    row.totals = queue.totals;
+    row.created_ms = queue.created_ms;
+    Command& command = begin(CommandType::import_queue);
+    command.queue = id;
+    command.row = import_encoder_.queue_row(row);
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  WQ_TRY(finish(lsn, call, level_for(call, Durability::process)));
+  return id;
+}
+
+// Ids are unique. One above all that came before can not be there; any other is looked up.
+Status Engine::refuse_known(std::span<const JobImage> jobs) {
+  std::vector<JobId> doubtful;
+  {
+    MutexLock lock(mutex_);
+    JobId highest = imported_id_max_;
+    for (const JobImage& job : jobs) {
+      if (state_.find(job.id)) return invalid("id: " + job_text(job.id) + " is given twice");
+      if (job.id < highest) doubtful.push_back(job.id);
+      highest = std::max(highest, job.id);
+    }
+  }
+  std::vector<JobId> ids;
+  for (const JobImage& job : jobs) ids.push_back(job.id);
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) return invalid("id: " + job_text(*twice) + " is given twice");
+  for (const JobId id : doubtful) {
+    WQ_TRY_SET(const auto row, store_->get(Family::job, job_body_key(id)));
+    if (row) return invalid("id: " + job_text(id) + " is given twice");
+  }
+  return {};
+}
+
+Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptions& call) {
+  WQ_ENTER();
+  if (jobs.empty() || jobs.size() > jobs_per_call_max) {
+    return invalid("n: " + std::to_string(jobs.size()) + " jobs in one call, give 1 to 10000");
+  }
+  uint64_t bytes = 0;
+  for (const JobImage& job : jobs) {
+    if (Status status = admit_import(job, options_.payload_bytes_max); !status.ok()) {
+      return Status(status.code(), job_text(job.id) + ": " + status.message());
+    }
+    bytes += job.envelope.payload.size() + headers_bytes_max / 16 + error_bytes_max / 4;
+  }
+  if (bytes > call_payload_bytes_max) {
+    return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+  }
+  WQ_TRY(wait_for_space());
+  MutexLock one_at_a_time(import_mutex_);
+  WQ_TRY(refuse_known(jobs));
+  std::vector<std::byte> arena;
+  std::vector<std::pair<size_t, size_t>> places;
+  Encoder encoder;
+  for (const JobImage& job : jobs) {
+    const Envelope& in = job.envelope;
+    const Bytes envelope = encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms);
+    const Bytes row = encoder.job_row(imported_row(job, id), envelope);
+    places.emplace_back(arena.size(), row.size());
+    arena.insert(arena.end(), row.begin(), row.end());
+    arena.resize((arena.size() + 7) & ~size_t{7});
+  }
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    if (!state_.importing) return no_import();
+    if (!state_.find_queue(id)) return no_such_queue();
+    Command& command = begin(CommandType::import_jobs);
+    command.queue = id;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const JobImage& job = jobs[i];
+      if (job.id == 0 || job.id >= state_.next_job_id) {
+        return invalid("id: " + job_text(job.id) + " is not below next_job_id");
+      }
+      if (job.row.generation >= state_.next_generation) {
+        return invalid("generation: of " + job_text(job.id) + " is not below next_generation");
+      }
+      command.imports.push_back({job.id, Bytes(arena.data() + places[i].first, places[i].second)});
+      imported_id_max_ = std::max(imported_id_max_, job.id);
+    }
+    WQ_TRY_SET(lsn, commit(command));
+  }
+  return finish(lsn, call, level_for(call, Durability::process));
+}
+
+Status Engine::import_end(CallOptions& call) {
+  WQ_ENTER();
+  Lsn lsn = 0;
+  {
+    MutexLock lock(mutex_);
+    if (!state_.importing) return no_import();
+    WQ_TRY_SET(lsn, commit(begin(CommandType::import_end)));
+    wake_for_timers();
+  }
+  return finish(lsn, call, level_for(call, Durability::power));
+}
+
+}  // namespace wq

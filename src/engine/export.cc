@@ -1,0 +1,147 @@
+// The walk of an export over the rows of a store.
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/keys.h"
+#include "engine/residency.h"
+#include "engine/store.h"
+#include "engine/transfer.h"
+
+namespace wq {
+namespace {
+
+std::unique_ptr<Cursor> whole(const Store& store, Family family) {
+  return store.scan(family, std::string(), std::string());
+}
+
+Status not_all_found(uint64_t found, uint64_t counted) {
+  return Status(Code::corrupt, "db: " + std::to_string(found) + " jobs were found, " +
+                                   std::to_string(counted) + " are counted; run wq verify");
+}
+
+bool is_held(JobState state) {
+  return state == JobState::leased || state == JobState::running;
+}
+
+}  // namespace
+
+struct StoreExport::Cursors {
+  explicit Cursors(const Store& from)
+      : meta(whole(from, Family::meta)),
+        job(whole(from, Family::job)),
+        ready(whole(from, Family::ready)),
+        lease(whole(from, Family::lease)),
+        delay(whole(from, Family::delay)),
+        dead(whole(from, Family::dlq)) {}
+
+  Status read_meta(std::string_view only);
+  Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
+  Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
+  Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
+                    const ExportVisitor& visitor);
+  Status tell_delayed(const ExportVisitor& visitor);
+
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead;
+  MetaRow store;
+  std::map<QueueId, QueueRow> queues;
+  uint64_t told = 0;
+};
+
+Status StoreExport::Cursors::read_meta(std::string_view only) {
+  for (; meta->valid(); meta->next()) {
+    if (meta->key() == meta_row_key()) {
+      WQ_TRY_SET(store, decode_meta_row(as_bytes(meta->value())));
+    } else if (parse_queue_row_key(meta->key())) {
+      WQ_TRY_SET(QueueRow queue, decode_queue_row(as_bytes(meta->value())));
+      if (only.empty() || queue.name == only) queues.emplace(queue.id, std::move(queue));
+    }
+  }
+  return meta->status();
+}
+
+// Rows of jobs that clear and delete have ended are passed over.
+Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor) {
+  WQ_TRY_SET(StoredJob stored, read_job(*job, id));
+  const JobRow& row = stored.row;
+  const auto state = static_cast<size_t>(row.state);
+  if (row.state == JobState::gone || row.queue != queue.id || row.epoch != queue.epochs[state]) {
+    return {};
+  }
+  JobImage image;
+  image.id = id;
+  image.row = row;
+  image.row.last_error = stored.error;
+  image.queue_name = queue.name;
+  WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
+  ++told;
+  return visitor.on_job(image);
+}
+
+Status StoreExport::Cursors::tell_range(Cursor& cursor, const std::string& prefix,
+                                        const QueueRow& queue, const ExportVisitor& visitor) {
+  for (cursor.seek(prefix); cursor.valid() && cursor.key().starts_with(prefix); cursor.next()) {
+    const auto id = parse_id_value(cursor.value());
+    if (!id) return Status(Code::corrupt, "db: malformed row of queue '" + queue.name + "'");
+    WQ_TRY(tell(queue, *id, visitor));
+  }
+  return cursor.status();
+}
+
+Status StoreExport::Cursors::tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor) {
+  std::map<uint8_t, std::vector<JobId>> held;  // by priority, in the order of their leases
+  const std::string prefix = lease_key(queue.id, 0).substr(0, sizeof(QueueId));
+  for (lease->seek(prefix); lease->valid() && lease->key().starts_with(prefix); lease->next()) {
+    const auto id = parse_id_value(lease->value());
+    if (!id) return Status(Code::corrupt, "db: family lease: malformed row");
+    WQ_TRY_SET(const StoredJob stored, read_job(*job, *id));
+    if (is_held(stored.row.state)) held[stored.row.priority].push_back(*id);
+  }
+  WQ_TRY(lease->status());
+  for (const LaneRow& lane : queue.lanes) held.try_emplace(lane.priority);
+  for (const auto& [priority, ids] : held) {
+    for (const JobId id : ids) WQ_TRY(tell(queue, id, visitor));
+    const std::string lane = ready_key(queue.id, priority, 0).substr(0, sizeof(QueueId) + 1);
+    WQ_TRY(tell_range(*ready, lane, queue, visitor));
+  }
+  return tell_range(*dead, prefix, queue, visitor);
+}
+
+Status StoreExport::Cursors::tell_delayed(const ExportVisitor& visitor) {
+  for (; delay->valid(); delay->next()) {
+    const auto key = parse_delay_key(delay->key());
+    if (!key) return Status(Code::corrupt, "db: family delay: malformed row");
+    const auto queue = queues.find(key->queue);
+    if (queue != queues.end()) WQ_TRY(tell(queue->second, key->id, visitor));
+  }
+  return delay->status();
+}
+
+StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
+StoreExport::~StoreExport() = default;
+
+Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
+  WQ_TRY(cursors_->read_meta(only));
+  const MetaRow& meta = cursors_->store;
+  if (meta.importing) {
+    return Status(Code::conflict, "an import into this store was not finished; nothing to export");
+  }
+  if (!only.empty() && cursors_->queues.empty()) {
+    return Status(Code::not_found, "no queue '" + std::string(only) + "' in this store");
+  }
+  StoreImage image{meta.applied_lsn, meta.next_job_id, meta.next_generation,
+                   cursors_->queues.size(), 0};
+  for (const auto& [id, queue] : cursors_->queues) {
+    for (size_t i = 1; i < job_state_count; ++i) image.jobs += queue.counts[i];
+  }
+  WQ_TRY(visitor.on_store(image));
+  for (const auto& [id, queue] : cursors_->queues) WQ_TRY(visitor.on_queue(queue));
+  for (const auto& [id, queue] : cursors_->queues) {
+    WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));
+  }
+  WQ_TRY(cursors_->tell_delayed(visitor));
+  return cursors_->told == image.jobs ? Status() : not_all_found(cursors_->told, image.jobs);
+}
+
+}  // namespace wq

@@ -1,0 +1,137 @@
+// Shared by the salvage files: what was read of a checkpoint, and the fold of the log over it.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/residency.h"
+#include "engine/salvage.h"
+#include "engine/state.h"
+#include "engine/store.h"
+
+namespace wq {
+
+// Queues get a slot each; no real store comes near.
+constexpr QueueId salvaged_queue_max = 1u << 22;
+
+// Where a job of the checkpoint is, as long as no record of the log names it.
+struct ColdJob {
+  uint64_t position = 0;
+  QueueId queue = 0;
+  JobState state = JobState::gone;
+  uint8_t priority = 0;
+  uint8_t source = 0;  // index in ColdSide::stores
+};
+
+// Ranges of job ids of which the checkpoint's rows could not be read.
+class IdGaps {
+ public:
+  void add(JobId low, JobId high) { ranges_[low] = std::max(high, ranges_[low]); }
+  bool empty() const { return ranges_.empty(); }
+  bool contains(JobId id) const {
+    auto found = ranges_.upper_bound(id);
+    return found != ranges_.begin() && std::prev(found)->second >= id;
+  }
+
+ private:
+  std::map<JobId, JobId> ranges_;
+};
+
+using Counts = std::map<std::pair<QueueId, JobState>, uint64_t>;
+
+// The checkpoint, as far as it can be read.
+struct ColdSide {
+  SalvagedStore stores[2];  // exact; by its tables
+  std::optional<MetaRow> meta;
+  std::vector<QueueRow> queues;
+  std::unordered_map<JobId, ColdJob> jobs;
+  std::unordered_set<JobId> doubtful;
+  IdGaps gaps;
+  Counts read_counts;  // jobs whose rows were read
+
+  // Nothing is thrown away for a damage; all of it is told to `visit`.
+  Status read(Io& io, const SalvageOptions& options, const FindingVisitor& visit);
+
+ private:
+  Status read_index_families(const FindingVisitor& visit);
+  bool read_meta(Store& store, std::string& problem);
+  uint64_t read_jobs(Store& store, uint8_t source, std::string& problem);
+  bool take_job(Cursor& cursor, uint8_t source);
+  bool is_wanted(const JobRow& row, uint8_t source) const;
+};
+
+// The state as the log goes on from the checkpoint.
+class Salvager {
+ public:
+  explicit Salvager(ColdSide& cold);
+
+  // Records in the order of their LSNs.
+  void record(Lsn lsn, Bytes body);
+  // After the last one.
+  Status finish(const FindingVisitor& visit, SalvageReport& report);
+  Status write(Engine& engine);
+
+  const std::vector<std::pair<Lsn, Lsn>>& missing() const { return missing_; }
+  uint64_t misfits() const { return misfits_; }
+  Lsn last_lsn() const { return last_lsn_; }
+
+ private:
+  struct Place {
+    QueueId queue = 0;
+    uint8_t section = 0;  // ready, dead, delayed
+    uint8_t priority = 0;
+    bool is_free = false;  // not leased: behind those that are
+    uint64_t position = 0;
+    JobId id = 0;
+    JobState state = JobState::gone;
+    auto operator<=>(const Place&) const = default;
+  };
+
+  bool concerns(Lsn lsn, JobId id) const { return lsn > applied_lsn_ || cold_.gaps.contains(id); }
+  void note_missing(Lsn lsn);
+  Queue* queue_or_new(QueueId id);
+  void drop_queue_jobs(QueueId queue, uint32_t states);
+  Job* touch(JobId id);
+  Job* add_job(Queue* queue, const StoredJob& stored);
+  void make_ready(Job* job, int64_t now_ms);
+  void make_held(Job* job, Generation generation, int64_t now_ms);
+  void change(const Command& command, Lsn lsn);
+  void on_open(const Command& command, Lsn lsn);
+  void on_declare(const Command& command, Lsn lsn);
+  void on_queue(const Command& command, Lsn lsn);
+  void on_enqueue(const Command& command, Lsn lsn);
+  void on_lease(const Command& command, Lsn lsn);
+  void on_settle(const Command& command, Lsn lsn);
+  void on_ids(const Command& command, Lsn lsn);
+  void on_dead(const Command& command, Lsn lsn);
+  void on_import(const Command& command, Lsn lsn);
+  Command single(const Command& command) const;
+  bool is_uncertain(JobId id) const;
+  std::vector<Place> places() const;
+  Place place_of(JobId id, QueueId queue, JobState state, uint8_t priority,
+                 uint64_t position) const;
+  Result<StoredJob> read(JobId id);
+
+  ColdSide& cold_;
+  State state_;
+  Lsn applied_lsn_ = 0;
+  Lsn last_lsn_ = 0;
+  JobId job_id_limit_ = 1;  // above all that are known to have been handed out
+  Generation generation_limit_ = 1;
+  JobId gap_job_limit_ = 0;            // jobs below it were there when records are missing
+  std::unordered_set<JobId> touched_;  // named by a record behind the last gap
+  std::vector<std::pair<Lsn, Lsn>> missing_;
+  std::unordered_set<JobId> recovered_;  // jobs of a gap in the rows that the log still had
+  std::unordered_set<QueueId> deleted_;
+  uint64_t misfits_ = 0;
+  uint64_t unreadable_ = 0;
+};
+
+}  // namespace wq

@@ -1,0 +1,247 @@
+// Opening what is left of a RocksDB store, for reading only and without touching it. RocksDB sees
+// a scratch directory of symbolic links to the files, so whatever it writes or renames, it does
+// there. Three ways are tried, the exact ones first: the database as it is, with damaged tables
+// left out of account until they are read; the same by each manifest that is there, for a damaged
+// CURRENT; and tables alone, put together by RocksDB's repair. The last one does not know which
+// table is newer and what was erased in which order: its rows are doubtful.
+//
+// Thread model: as store.h says for reads.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+
+#include "base/check.h"
+#include "engine/store_rocks_internal.h"
+
+namespace wq {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Greater than every key.
+const std::string& end_of_family() {
+  static const std::string end(32, '\xff');
+  return end;
+}
+
+std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+class SalvageCursor final : public Cursor {
+ public:
+  // No handle: the family is not there, or nothing of it.
+  SalvageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, std::string_view lower)
+      : upper_(end_of_family()), upper_slice_(upper_) {
+    if (!handle) return;
+    rocksdb::ReadOptions options;
+    options.iterate_upper_bound = &upper_slice_;
+    options.total_order_seek = true;
+    options.fill_cache = false;
+    iterator_.reset(db->NewIterator(options, handle));
+    iterator_->Seek(rocksdb::Slice(lower.data(), lower.size()));
+  }
+  bool valid() const override { return iterator_ && iterator_->Valid(); }
+  std::string_view key() const override { return view(iterator_->key()); }
+  std::string_view value() const override { return view(iterator_->value()); }
+  void next() override { iterator_->Next(); }
+  void seek(std::string_view target) override {
+    if (iterator_) iterator_->Seek(rocksdb::Slice(target.data(), target.size()));
+  }
+  Status status() const override {
+    return iterator_ ? status_from_rocks(iterator_->status(), "read") : Status();
+  }
+
+ private:
+  const std::string upper_;
+  const rocksdb::Slice upper_slice_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class SalvageStore final : public Store {
+ public:
+  explicit SalvageStore(std::string scratch) : scratch_(std::move(scratch)) {}
+  ~SalvageStore() override {
+    close().ignore("only read");
+    std::error_code error;
+    fs::remove_all(scratch_, error);
+  }
+
+  Status open(const rocksdb::DBOptions& options, const std::shared_ptr<rocksdb::Cache>& cache);
+
+  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+    std::string value;
+    const auto handle = handles_[static_cast<size_t>(family)];
+    if (!handle) return std::optional<std::string>();
+    const rocksdb::Status status =
+        db_->Get(rocksdb::ReadOptions(), handle, rocksdb::Slice(key.data(), key.size()), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    if (!status.ok()) return status_from_rocks(status, "read");
+    return std::optional<std::string>(std::move(value));
+  }
+  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view /*upper*/,
+                               bool /*descending*/) const override {
+    return std::make_unique<SalvageCursor>(db_, handles_[static_cast<size_t>(family)], lower);
+  }
+  Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t /*rows*/) override {
+    return Status(Code::read_only);
+  }
+  Status reclaim(Family, std::string_view, std::string_view) override { return Code::read_only; }
+  Status failure() const override { return {}; }
+  StoreStats stats() const override { return {}; }
+  Status close() override {
+    if (!db_) return {};
+    for (rocksdb::ColumnFamilyHandle*& handle : all_) {
+      db_->DestroyColumnFamilyHandle(std::exchange(handle, nullptr)).PermitUncheckedError();
+    }
+    const Status status = status_from_rocks(db_->Close(), "close");
+    delete std::exchange(db_, nullptr);
+    return status;
+  }
+
+ private:
+  const std::string scratch_;
+  rocksdb::DB* db_ = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> all_;
+  rocksdb::ColumnFamilyHandle* handles_[family_count] = {};
+};
+
+std::optional<Family> family_of(const std::string& name) {
+  for (size_t i = 0; i < family_count; ++i) {
+    if (name == family_name(static_cast<Family>(i))) return static_cast<Family>(i);
+  }
+  return std::nullopt;
+}
+
+// All families that the manifest names: one that is left out would make the opening fail.
+Status SalvageStore::open(const rocksdb::DBOptions& options,
+                          const std::shared_ptr<rocksdb::Cache>& cache) {
+  std::vector<std::string> names;
+  WQ_TRY(status_from_rocks(rocksdb::DB::ListColumnFamilies(options, scratch_, &names), "manifest"));
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) {
+    families.emplace_back(name,
+                          rocks_family_options(family_of(name).value_or(Family::meta), cache));
+  }
+  WQ_TRY(status_from_rocks(rocksdb::DB::OpenForReadOnly(options, scratch_, families, &all_, &db_),
+                           "open"));
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
+  }
+  return {};
+}
+
+// A directory of links to the files of `from`, without those that `leave_out` names.
+Status link_files(const std::string& from, const std::string& to, bool with_manifests) {
+  std::error_code error;
+  fs::remove_all(to, error);
+  fs::create_directories(to, error);
+  if (error) return status_from_errno(error.value(), to, "create");
+  for (fs::directory_iterator entry(from, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name == "LOCK" || (!with_manifests && (name == "CURRENT" || name.starts_with("MANIFEST"))))
+      continue;
+    const fs::path target = fs::absolute(entry->path(), error);
+    if (!error) fs::create_symlink(target, fs::path(to) / name, error);
+    if (error) return status_from_errno(error.value(), to + "/" + name, "link");
+  }
+  if (error) return status_from_errno(error.value(), from, "list");
+  return {};
+}
+
+std::vector<std::string> manifests_of(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("MANIFEST-")) names.push_back(name);
+  }
+  std::sort(names.rbegin(), names.rend());
+  return names;
+}
+
+Status point_current_to(const std::string& scratch, const std::string& manifest) {
+  std::error_code error;
+  fs::remove(scratch + "/CURRENT", error);
+  std::ofstream(scratch + "/CURRENT") << manifest << "\n";
+  return {};
+}
+
+rocksdb::DBOptions reading_options(const std::string& scratch) {
+  StoreOptions options;
+  options.directory = scratch;
+  options.read_only = true;
+  rocksdb::DBOptions db = rocks_db_options(options, std::make_shared<FailureLatch>());
+  db.paranoid_checks = false;  // a damaged or missing table stops who reads it, not the rest
+  return db;
+}
+
+Result<std::unique_ptr<Store>> try_open(const std::string& scratch,
+                                        const std::shared_ptr<rocksdb::Cache>& cache) {
+  auto store = std::make_unique<SalvageStore>(scratch);
+  WQ_TRY(store->open(reading_options(scratch), cache));
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace
+
+SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::string& scratch) {
+  SalvagedStore out;
+  const auto cache = make_rocks_cache(16ull << 20);
+  std::vector<std::string> currents = manifests_of(directory);
+  currents.insert(currents.begin(), std::string());  // as CURRENT says
+  for (const std::string& manifest : currents) {
+    Status status = link_files(directory, scratch, true);
+    if (status.ok() && !manifest.empty()) status = point_current_to(scratch, manifest);
+    if (status.ok()) {
+      Result<std::unique_ptr<Store>> opened = try_open(scratch, cache);
+      if (opened.ok()) {
+        out.store = std::move(opened).value();
+        if (!manifest.empty()) out.note = "read by " + manifest + ", CURRENT is damaged";
+        return out;
+      }
+      status = opened.take_status();
+    }
+    if (out.problem.empty()) out.problem = status.message();
+  }
+  std::error_code error;
+  fs::remove_all(scratch, error);
+  return out;
+}
+
+SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std::string& scratch) {
+  SalvagedStore out;
+  const auto cache = make_rocks_cache(16ull << 20);
+  const auto run = [&]() -> Status {
+    WQ_TRY(link_files(directory, scratch, false));
+    rocksdb::DBOptions options = reading_options(scratch);
+    options.create_if_missing = true;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (size_t i = 0; i < family_count; ++i) {
+      const auto family = static_cast<Family>(i);
+      families.emplace_back(family_name(family), rocks_family_options(family, cache));
+    }
+    families.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                          rocks_family_options(Family::meta, cache));
+    WQ_TRY(status_from_rocks(rocksdb::RepairDB(scratch, options, families), "repair"));
+    WQ_TRY_SET(out.store, try_open(scratch, cache));
+    return {};
+  };
+  const Status status = run();
+  out.problem = status.ok() ? std::string() : status.message();
+  if (!status.ok()) {
+    std::error_code error;
+    fs::remove_all(scratch, error);
+  }
+  return out;
+}
+
+}  // namespace wq

@@ -1,0 +1,66 @@
+// Transfer: what moves a whole store somewhere else. Export reads it as of one moment, import
+// builds it anew in a store that never had a queue, salvage (salvage.h) feeds the same import with
+// what it could read. The unit is the same everywhere: a queue with its configuration and totals,
+// and a job with all that is known of it but its place, which its order stands for. Thread model:
+// plain data.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/record.h"
+#include "engine/types.h"
+
+namespace wq {
+
+class Store;
+
+// Ids above these would leave no room for the gaps of unclean stops.
+constexpr uint64_t imported_id_max = uint64_t{1} << 62;
+constexpr int64_t imported_time_max = int64_t{1} << 52;  // far beyond any clock, far from overflow
+
+struct StoreImage {
+  Lsn lsn = 0;
+  JobId next_job_id = 1;
+  Generation next_generation = 1;
+  uint64_t queues = 0;
+  uint64_t jobs = 0;
+};
+
+// `row.position` counts for delayed jobs only: it is their due time. Other places follow from the
+// order: jobs that are leased or running stand in front of the ready ones of their priority, where
+// an import makes them ready.
+struct JobImage {
+  JobId id = 0;
+  JobRow row;
+  Envelope envelope;
+  std::string_view queue_name;
+};
+
+struct ExportVisitor {
+  std::function<Status(const StoreImage&)> on_store;
+  std::function<Status(const QueueRow&)> on_queue;
+  std::function<Status(const JobImage&)> on_job;
+};
+
+// The walk behind an export: queues in the order of their ids; the leased, ready and dead jobs of
+// each; then all delayed ones, by due time. An object holds one consistent view of the store from
+// its construction on, whatever checkpoints follow. CORRUPT if it does not find each job that the
+// queues count. An empty `only` takes all queues.
+class StoreExport {
+ public:
+  explicit StoreExport(const Store& store);
+  ~StoreExport();
+  StoreExport(const StoreExport&) = delete;
+  StoreExport& operator=(const StoreExport&) = delete;
+  Status run(std::string_view only, const ExportVisitor& visitor);
+
+ private:
+  struct Cursors;
+  std::unique_ptr<Cursors> cursors_;
+};
+
+}  // namespace wq
