@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/kv.h"
+
 namespace wq {
 namespace {
 
@@ -332,6 +334,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
     case CommandType::import_jobs:
     case CommandType::import_end:
       return apply_import(state, command);
+    case CommandType::kv_write:
+      return apply_kv(state, command, lsn);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

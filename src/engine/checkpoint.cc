@@ -14,6 +14,7 @@ Status Engine::run_checkpoint() {
   const int64_t start_ns = environment_.clock->mono_ns();
   CheckpointContent content;
   Lsn frozen_lsn = 0;
+  WQ_TRY(expire_kv());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -29,6 +30,9 @@ Status Engine::run_checkpoint() {
     log_bytes_since_checkpoint_ = 0;
     content.queues = state_.take_changed_queues();
     content.removed_queues = state_.removed_queues();
+    for (const Family family : side_families) {
+      content.side.push_back(&state_.side(family).frozen());
+    }
     content.meta = MetaRow{frozen_lsn,
                            state_.next_job_id,
                            state_.next_generation,

@@ -98,6 +98,20 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
   return nullptr;
 }
 
+const char* check_kv(const std::vector<KvChange>& changes) {
+  if (changes.empty()) return "no change";
+  if (changes.size() > command_items_max) return "too many changes";
+  for (const KvChange& change : changes) {
+    if (change.key.empty() || change.key.size() > key_bytes_max) return "length of a key";
+    if (change.value.size() > kv_value_bytes_max) return "value is too long";
+    if (change.expires_ms < 0) return "expiry is negative";
+    if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
+      return "a row that ends has a value";
+    }
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -152,6 +166,8 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_row;
     case CommandType::import_jobs:
       return field_queue | field_imports;
+    case CommandType::kv_write:
+      return field_kv;
     case CommandType::import_end:
       return 0;
   }
@@ -161,7 +177,7 @@ uint32_t command_fields(CommandType type) {
 const char* check_command(const Command& command) {
   const auto number = static_cast<uint32_t>(command.type);
   if (number < static_cast<uint32_t>(CommandType::open)) return "unknown type of command";
-  if (number > static_cast<uint32_t>(CommandType::import_end)) return "unknown type of command";
+  if (number > static_cast<uint32_t>(CommandType::kv_write)) return "unknown type of command";
   const uint32_t fields = command_fields(command.type);
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
@@ -180,6 +196,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
+  if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
   return reason;
 }
 

@@ -159,6 +159,25 @@ Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) 
   return table.Finish();
 }
 
+Offset<fb::KvChange> put_kv_change(FlatBufferBuilder& b, const KvChange& change) {
+  const auto key = put_bytes(b, as_bytes(change.key));
+  const auto value = put_bytes(b, as_bytes(change.value));
+  fb::KvChangeBuilder table(b);
+  table.add_expires_ms(change.expires_ms);
+  table.add_key(key);
+  table.add_value(value);
+  table.add_erase(change.erase);
+  return table.Finish();
+}
+
+Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
+                                            const std::vector<KvChange>& changes) {
+  std::vector<Offset<fb::KvChange>> offsets;
+  offsets.reserve(changes.size());
+  for (const KvChange& change : changes) offsets.push_back(put_kv_change(b, change));
+  return b.CreateVector(offsets);
+}
+
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
 uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
@@ -178,6 +197,10 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
   }
   bytes += command.row.size();
   if (fields & field_groups) items += command.groups.size();
+  if (fields & field_kv) {
+    items += command.kv.size();
+    for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
+  }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
@@ -224,7 +247,9 @@ Bytes Encoder::command(const Command& command) {
   Offset<fb::QueueConfig> config;
   ByteVector name;
   Offset<Vector<const fb::ImportedJob*>> imports;
+  Offset<Vector<Offset<fb::KvChange>>> kv;
   ByteVector rows;
+  if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
     rows = put_import_rows(b, command.imports);
     imports = put_imports(b, command.imports);
@@ -259,6 +284,7 @@ Bytes Encoder::command(const Command& command) {
   table.add_name(name);
   table.add_config(config);
   table.add_imports(imports);
+  table.add_kv(kv);
   table.add_rows(rows);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);

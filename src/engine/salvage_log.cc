@@ -65,6 +65,8 @@ void Salvager::record(Lsn lsn, Bytes body) {
       return on_open(command, lsn);
     case CommandType::close:
       return;
+    case CommandType::kv_write:
+      return change(command, lsn);
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:

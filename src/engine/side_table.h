@@ -1,9 +1,9 @@
 // SideTable: the rows of one family that change together with the jobs, but are no jobs: key to
-// value, nothing else. The store holds what the last checkpoint left; this holds what changed since,
-// and what a command under construction has to know. Values never change in place, so a checkpoint
-// takes the whole map aside (freeze) and writes it with no lock held, while changes go on in a new
-// one. A lookup goes through the current map, the frozen one and then, as "not known", to the
-// caller, who reads the store and tells load().
+// value, nothing else. The store holds what the last checkpoint left; this holds what changed
+// since, and what a command under construction has to know. Values never change in place, so a
+// checkpoint takes the whole map aside (freeze) and writes it with no lock held, while changes go
+// on in a new one. A lookup goes through the current map, the frozen one and then, as "not known",
+// to the caller, who reads the store and tells load().
 //
 // The rule that makes a row read from the store right: it was read while the store version did not
 // change (see residency.h), and load() never overrides what is known already.
@@ -31,7 +31,7 @@ class SideTable {
   };
   struct KeyHash {
     using is_transparent = void;
-    size_t operator()(std::string_view key) const { return hash64(key); }
+    size_t operator()(std::string_view key) const { return hash64(as_bytes(key), 0); }
   };
   using Rows = std::unordered_map<std::string, Row, KeyHash, std::equal_to<>>;
 
@@ -49,6 +49,15 @@ class SideTable {
 
   uint64_t bytes() const { return bytes_ + frozen_bytes_; }
   size_t dirty_count() const { return dirty_count_; }
+
+  // Each row that memory knows, as it is now, in no order.
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [key, row] : rows_) visit(key, row.value);
+    for (const auto& [key, row] : frozen_) {
+      if (!rows_.contains(key)) visit(key, row.value);
+    }
+  }
 
   // ---- checkpoint
   void freeze();

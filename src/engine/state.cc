@@ -354,6 +354,7 @@ void State::freeze() {
   captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   dirty_count_ = 0;
   removing_queues_ = std::exchange(removed_queues_, {});
+  for (const Family family : side_families) side(family).freeze();
 }
 
 void State::capture(Job* job) {
@@ -444,6 +445,7 @@ void State::complete() {
   WQ_CHECK(freezing_ && frozen_.empty() && ended_.empty());
   freezing_ = false;
   completed_checkpoint_ = checkpoint_number_;
+  for (const Family family : side_families) side(family).complete();
   // Garbage was swept before the freeze and the jobs that ended are freed by now: nothing points to
   // a queue that was deleted before the freeze.
   for (const QueueId id : removing_queues_) queues_[id].reset();

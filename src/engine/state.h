@@ -21,6 +21,8 @@
 #include "engine/keys.h"
 #include "engine/queue.h"
 #include "engine/record.h"
+#include "engine/side_table.h"
+#include "engine/store.h"
 #include "engine/timer_queue.h"
 
 namespace wq {
@@ -133,7 +135,16 @@ class State {
 
   ResidencyStats residency;
 
-  uint64_t resident_bytes() const { return resident_bytes_; }
+  // ---- rows that are no jobs
+  SideTable& side(Family family) { return side_[static_cast<size_t>(family)]; }
+  const SideTable& side(Family family) const { return side_[static_cast<size_t>(family)]; }
+  uint64_t side_bytes() const {
+    uint64_t bytes = 0;
+    for (const Family family : side_families) bytes += side(family).bytes();
+    return bytes;
+  }
+
+  uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
 
   // ---- waking: queues whose jobs or slots may serve a waiter since the list was last emptied
@@ -162,6 +173,7 @@ class State {
   }
 
  private:
+  SideTable side_[family_count];  // only those of side_families hold anything
   // Changed before the latest freeze and not captured since. Freezing is a swap of lists, so the
   // state of a job is told by when it was linked, not by a mark of its own.
   bool is_frozen(const Job* job) const {
