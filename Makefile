@@ -1,11 +1,16 @@
 # Front door of the build. Each target installs what is missing (Debian, Ubuntu), configures, builds
-# and goes.
-#   make run [FILE=jobs.jsonl]   the demo, or your own file of jobs
+# and does its work.
+#
+#   make run [FILE=lines.txt]    the demo, or your own file: each line is a job
+#   make build                   build/release/bin/wq, the libraries, the tests  (PRESET=release)
 #   make test                    everything that a change must pass; last line: "N passed, N failed"
-#   make build install           PRESET=release  PREFIX=/usr/local  DESTDIR=
+#   make install                 PREFIX=/usr/local  DESTDIR=
 #   make bench bench-check       measure; measure and compare with the bounds
 #   make fuzz                    every fuzz target for FUZZ_SECONDS
+#   make planted                 do the tests notice bugs? each barrier and check broken once
+#   make nightly                 the long tests, for hours; goes on where it was interrupted
 #   make format lint             rewrite with clang-format; check format, repo rules and clang-tidy
+#   make clean help              remove build/; this text
 
 PRESET ?= release
 PREFIX ?= /usr/local
@@ -13,7 +18,7 @@ FILE ?=
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
 
-.PHONY: run build test bench bench-check fuzz format lint install clean help
+.PHONY: run build test bench bench-check fuzz planted nightly format lint install clean help
 .DEFAULT_GOAL := build
 
 run:
@@ -44,6 +49,14 @@ fuzz:
 	@scripts/build.sh fuzz $(JOBS)
 	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
+planted:
+	@scripts/setup.sh test
+	@scripts/planted.py
+
+nightly:
+	@scripts/setup.sh test fuzz nightly
+	@scripts/nightly.py
+
 format:
 	@scripts/setup.sh lint
 	@git ls-files '*.cc' '*.h' '*.c' | xargs clang-format -i
@@ -61,4 +74,4 @@ clean:
 	@rm -rf build
 
 help:
-	@sed -n '2,/^$$/s/^# *//p' Makefile
+	@sed -n '/^#   /s/^# *//p' Makefile

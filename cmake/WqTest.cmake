@@ -16,6 +16,13 @@ elseif(CMAKE_BUILD_TYPE MATCHES "^Rel")
   set(wq_test_flags -O1 -g1)
 endif()
 
+# Some sixty programs contain the whole library: gold links them in a third of the time.
+set(wq_test_link_flags "")
+find_program(WQ_GOLD ld.gold)
+if(WQ_GOLD)
+  set(wq_test_link_flags -fuse-ld=gold)
+endif()
+
 # ctest's own environment for every test: sanitizers stop at the first finding.
 set(WQ_TEST_ENVIRONMENT
   "TEST_TMPDIR=${PROJECT_BINARY_DIR}/tmp"
@@ -47,6 +54,7 @@ function(wq_add_test)
   add_executable(${arg_NAME} ${arg_SOURCES})
   wq_use_objects(${arg_NAME})
   target_compile_options(${arg_NAME} PRIVATE ${wq_test_flags})
+  target_link_options(${arg_NAME} PRIVATE ${wq_test_link_flags})
   target_include_directories(${arg_NAME} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${arg_NAME} PRIVATE wq_test_main ${arg_LIBS})
   if(TARGET wq_test_support)

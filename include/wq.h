@@ -88,7 +88,7 @@ done:
      headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
      error text           any length; kept up to 4 KiB, cut at a character edge
      priority             0..255; 0 goes first, 100 is the default
-     delay, run-at        0..100 years from now
+     delay, run-at        0..100 years from now; a run-at in the past is ready at once
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
@@ -123,7 +123,8 @@ done:
 
    store       a directory with everything in it; opened by one process at a time
    queue       a named line of jobs with its own configuration
-   job         payload bytes and options; has a 64-bit id that is never reused in a store
+   job         payload bytes and options; has a 64-bit id that grows and is never reused in a store;
+               after a crash ids and generations go on about a million further up
    lease       the right to work on a job until a deadline
    generation  64-bit number of a lease; grows over the life of the store, never reused. (id,
                generation) is the token that confirm, extend and every settle carry
@@ -183,7 +184,7 @@ extern "C" {
 #define WQ_E_CLOSED (-21)    /* the handle or its store is closed or shutting down */
 #define WQ_E_FORKED (-22)    /* opened before a fork, in another process; see Fork */
 #define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
-#define WQ_E_READ_ONLY (-24) /* the store is open for reading only */
+#define WQ_E_READ_ONLY (-24) /* reserved: no call opens a store for reading only yet */
 
 /* Limits: may go away by itself or by an operator's hand. */
 #define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
@@ -406,6 +407,31 @@ typedef struct wq_verify_report {
 } wq_verify_report;
 #define WQ_VERIFY_REPORT_INIT {sizeof(wq_verify_report), 0, 0, 0, 0, 0, ""}
 
+/* Called now and then with the bytes done and to do, on the calling thread, with no lock held.
+ * Returns 0 to go on, anything else to stop. It must not throw. */
+typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void *ctx);
+
+typedef struct wq_backup_options {
+  uint32_t struct_size;
+  uint32_t flags;       /* none yet: 0 */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  wq_progress progress; /* NULL: none */
+  void *progress_ctx;   /* given to `progress` */
+} wq_backup_options;
+#define WQ_BACKUP_OPTIONS_INIT {sizeof(wq_backup_options), 0, NULL, NULL, NULL}
+
+typedef struct wq_backup_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t lsn;            /* the backup has every change up to here, and none behind */
+  uint64_t checkpoint_lsn; /* up to here in tables, from there on as log to be replayed */
+  uint64_t files;
+  uint64_t bytes;
+  int64_t created_ms;      /* when the backup was made */
+  int64_t elapsed_ms;      /* how long this call took */
+} wq_backup_report;
+#define WQ_BACKUP_REPORT_INIT {sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0}
+
 /* Configuration of a queue. For configure and open: only what `fields` names counts.
  * wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION included:
  * change a field, hand the struct back, and the change is refused if somebody else was faster. */
@@ -455,7 +481,8 @@ typedef struct wq_job_spec {
   const wq_header *headers;
   size_t headers_count;
   int64_t delay_ms;       /* ready after this time; 0: at once */
-  int64_t run_at_ms;      /* ready at this time; 0: none; not together with delay_ms */
+  int64_t run_at_ms;      /* ready at this time, in the past: at once; 0: none; not together with
+                             delay_ms */
   uint32_t priority;      /* counts with WQ_JOB_PRIORITY */
   uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
   uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
@@ -576,6 +603,108 @@ typedef struct wq_log_record {
  * else to stop. It must not throw. */
 typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
 
+/* A store on the way from one place to another: what its ids must go on behind. */
+typedef struct wq_store_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t lsn;             /* export: of the moment that it shows; import: 0 */
+  uint64_t next_job_id;     /* above all ids that were handed out; up to 2^62 */
+  uint64_t next_generation; /* above all generations; up to 2^62 */
+  uint64_t queues;          /* export: how many follow; import: not read */
+  uint64_t jobs;
+} wq_store_record;
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0}
+
+/* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
+ * stats only the totals are imported. */
+typedef struct wq_queue_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  wq_bytes name;
+  int64_t created_ms;
+  const wq_queue_config *config;
+  const wq_queue_stats *stats; /* import: NULL is all zero */
+} wq_queue_record;
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+
+/* A job on the way, with all that the store knows of it. */
+typedef struct wq_job_record {
+  uint32_t struct_size;
+  uint32_t state;         /* WQ_STATE_...; an import makes leased and running jobs ready */
+  uint64_t id;
+  uint64_t generation;    /* of its last lease; 0: never leased */
+  uint32_t priority;
+  uint32_t attempts;
+  uint32_t exceptions;
+  uint32_t failures;      /* step of the backoff policy */
+  uint32_t max_attempts;  /* its own; 0: the queue's */
+  uint32_t replays;
+  int64_t enqueued_ms;
+  int64_t since_ms;       /* when it entered its state */
+  int64_t due_ms;         /* delayed: when it becomes ready */
+  int64_t leased_ms;      /* when its last lease began; 0: never */
+  uint32_t dead_reason;   /* WQ_DEAD_...; 0: not dead */
+  uint32_t backoff_kind;  /* its own; 0: the queue's */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t *backoff_list_ms;
+  uint32_t backoff_count;
+  uint32_t reserved_0;
+  const wq_header *headers;
+  size_t headers_count;
+  wq_bytes payload;
+  wq_bytes last_error;    /* up to 4 KiB */
+  wq_bytes queue_name;    /* export only */
+} wq_job_record;
+#define WQ_JOB_RECORD_INIT                                                                        \
+  {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
+   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+/* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
+ * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.
+ * It must not throw. */
+typedef int32_t (*wq_export_visit)(const wq_store_record *store, const wq_queue_record *queue,
+                                   const wq_job_record *job, void *ctx);
+
+/* wq_repair_finding.kind */
+#define WQ_REPAIR_NOTE 0u
+#define WQ_REPAIR_INTACT 1u    /* a file or a family of rows is whole */
+#define WQ_REPAIR_DAMAGED 2u   /* it is not; `what` says where */
+#define WQ_REPAIR_MISSING 3u   /* records first_lsn .. last_lsn of the log */
+#define WQ_REPAIR_FOUND 4u     /* `count` jobs of `queue` in `state` can be read */
+#define WQ_REPAIR_LOST 5u      /* the same: they were there, and nothing of them can be read */
+#define WQ_REPAIR_UNCERTAIN 6u /* the same, among those found: they may have gone on or ended */
+
+/* One thing that a look at a damaged store has found. Valid during the callback only. */
+typedef struct wq_repair_finding {
+  uint32_t struct_size;
+  uint32_t kind;   /* WQ_REPAIR_... */
+  uint32_t state;  /* WQ_STATE_...; 0: none */
+  uint32_t reserved_0;
+  uint64_t offset; /* in the file, 0 if there is none to tell */
+  uint64_t first_lsn;
+  uint64_t last_lsn;
+  uint64_t count;
+  wq_bytes where;  /* file or family */
+  wq_bytes queue;
+  wq_bytes what;   /* one line for people */
+} wq_repair_finding;
+#define WQ_REPAIR_FINDING_INIT \
+  {sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+/* Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
+ * must not throw. */
+typedef int32_t (*wq_repair_visit)(const wq_repair_finding *finding, void *ctx);
+
+typedef struct wq_repair_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t damages; /* findings of kind WQ_REPAIR_DAMAGED and WQ_REPAIR_MISSING */
+  uint64_t jobs_found, jobs_lost, jobs_uncertain;
+  uint64_t records, records_missing; /* of the log */
+} wq_repair_report;
+#define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
+
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
  * NULL, or a size below 8, is ignored.
@@ -598,6 +727,13 @@ WQ_API uint32_t wq_version(void);
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
 WQ_API const char *wq_version_string(void);
+
+/* Version of the format on disk that the library writes (docs/FORMAT.md). A store of a newer format
+ * is WQ_E_VERSION.
+ * Returns: the number.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API uint32_t wq_format_version(void);
 
 /* One line on how the library was built: version, commit, compiler, versions of its libraries.
  * For people and bug reports; the form may change.
@@ -776,6 +912,55 @@ WQ_API void wq_list_free(wq_list **list);
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_error *err);
+
+/* ======================================================================================= backup */
+
+/* Copy the open store into `directory`, which is made, or is there and empty. Producers and workers
+ * go on meanwhile. The backup is the store as of one moment after the call began: report->lsn.
+ * What was acknowledged at WQ_POWER before the call is in it, also all else that was applied
+ * before. A backup that is not finished has no manifest and is refused by all that read it; after a
+ * failure the directory is as it was, or the message says what was left.
+ * Whatever goes wrong, the store is not harmed. It keeps replaced tables until the end, and needs
+ * room for them. One backup at a time runs, others wait. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED (options->cancel, or options->progress said so); WQ_E_INVALID (path,
+ *          directory not empty), WQ_E_TOO_LARGE (path), WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no parent
+ *          directory), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE (no room for it beside
+ *          disk_reserve_bytes), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that the whole backup is on its device.
+ * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
+                               const wq_backup_options *options, wq_backup_report *report,
+                               wq_error *err);
+
+/* Check the backup in `directory`: it is complete, and each byte is as it was written.
+ * Reads only. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
+ *          backup there), WQ_E_VERSION (of a newer library), WQ_E_CORRUPT (damaged or unfinished;
+ *          the message names the file), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *options,
+                                wq_backup_report *report, wq_error *err);
+
+/* Make the store `path` from the backup in `directory`. The path must not be there, or be an empty
+ * directory. First the whole backup is checked; then the store is built in PATH.restoring and gets
+ * its name when it is complete and on the device. A failure leaves no store; what a killed restore
+ * left in PATH.restoring is removed by the next one.
+ * The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens handed out
+ * later than the backup are refused there. Job ids behind the backup may be given out a second
+ * time. The backup stays as it is. `report` may be NULL.
+ * Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID (path, or path in use), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no backup there, no parent directory), WQ_E_VERSION,
+ *          WQ_E_CORRUPT (the backup is damaged or unfinished; nothing was made), WQ_E_LOCKED
+ *          (another restore is at it), WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: OK means that the whole store is on the device.
+ * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_backup_restore(const char *directory, const char *path,
+                                 const wq_backup_options *options, wq_backup_report *report,
+                                 wq_error *err);
 
 /* ======================================================================================== queue */
 
@@ -1223,6 +1408,81 @@ WQ_API void wq_cancel_free(wq_cancel **cancel);
  * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
+
+/* ============================================================================== moving a store */
+
+/* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
+ * then its queues, then the jobs. The leased, running, ready and dead jobs of each queue come in
+ * their order, those with a lease in front of the ready ones of their priority; the delayed jobs of
+ * all queues come last, by due time. Makes a checkpoint first. Other calls go on meanwhile; the
+ * disk space of what they remove comes back when the export has ended.
+ * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
+ *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that what was told is on the device.
+ * Thread: callback; `visit` runs on the calling thread and may call anything but close the store.
+ * Blocks: for disk reads and for `visit`.   Owns: the records are valid during the callback only.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_len,
+                               wq_export_visit visit, void *ctx, wq_error *err);
+
+/* Begin an import into a store that never had a queue.
+ * Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a reopen:
+ * a store that is only half there is of no use, remove it and import again.
+ * Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
+ * Durability: OK means that it survives power loss.
+ * Thread: any.   Blocks: for one flush.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, wq_error *err);
+
+/* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
+ * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
+ *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, wq_queue **queue,
+                               wq_error *err);
+
+/* Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0]. All or
+ * none. They keep their ids, generations, counts and times. Jobs that were leased or running become
+ * ready with their attempts: no lease survives a move.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is there, or is
+ *          not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
+                              wq_error *err);
+
+/* End the import: the store is open for use.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: OK means that all of the import survives power loss.
+ * Thread: any.   Blocks: for one flush.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
+
+/* Look at the store in directory `path`, however damaged, and tell what is whole, what is damaged
+ * and how many jobs can be read. With a `new_path` all of them are written into a new store there.
+ * The damaged store is only read, and locked meanwhile; nothing may be at new_path. Jobs of which
+ * the last records are missing are kept as they were before: they may run again.
+ * `visit` and `report` may be NULL. A temporary directory of the system is used for links.
+ * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (something is at
+ *          new_path); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (nothing at path), WQ_E_LOCKED
+ *          (open), WQ_E_VERSION, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: OK means that the new store is on the device.
+ * Thread: callback; `visit` runs on the calling thread and may call anything, but not open this
+ * store.
+ * Blocks: for disk I/O and for `visit`.   Owns: the finding is valid during the callback only.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
+                               void *ctx, wq_repair_report *report, wq_error *err);
 
 #ifdef __cplusplus
 }

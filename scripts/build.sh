@@ -19,8 +19,25 @@ if [ $# -gt 2 ]; then
   shift 2
   targets=$*
 fi
-# Into a file or a pipe only what matters: all warnings and errors.
-quiet=""
-[ -t 1 ] || quiet="-- --quiet -k 0"
-# shellcheck disable=SC2086  (both are lists of words)
-exec cmake --build --preset "$preset" -j "$jobs" --target $targets $quiet
+# shellcheck disable=SC2086  (a list of words)
+[ ! -t 1 ] || exec cmake --build --preset "$preset" -j "$jobs" --target $targets
+
+# Into a file or a pipe: all warnings and errors, and of the steps one in ten per cent, so that one
+# sees it work.
+status="build/$preset/build.status"
+{
+  code=0
+  # shellcheck disable=SC2086  (a list of words)
+  cmake --build --preset "$preset" -j "$jobs" --target $targets -- -k 0 || code=$?
+  echo "$code" >"$status"
+} | awk -v preset="$preset" '
+  /^\[[0-9]+\/[0-9]+\] / {
+    split(substr($1, 2), step, "[/\\]]")
+    tenth = int(step[1] * 10 / step[2])
+    if (tenth > told) { print "build.sh: " preset ": " step[1] " of " step[2] " steps"; fflush() }
+    if (tenth > told) told = tenth
+    next
+  }
+  /^ninja: no work to do/ { next }
+  { print; fflush() }'
+exit "$(cat "$status")"

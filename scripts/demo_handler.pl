@@ -4,8 +4,8 @@
 # Appends "ID <tab> PAYLOAD" of each job to OUTPUT, has the device take it (fsync), and only then
 # answers ok. It reads whatever lines are there and flushes once for all of them.
 #
-# With STOP_AFTER the handler that has written so many lines makes the file MARK and then waits for
-# the worker to be killed, without answering: its last lines are handled and not acked.
+# With STOP_AFTER it stops after so many lines: it makes the file MARK.<process id> and waits for the
+# worker to be killed, without an answer for what it read last: those lines are handled and not acked.
 use strict;
 use warnings;
 use Fcntl qw(O_WRONLY O_CREAT O_EXCL O_APPEND);
@@ -30,6 +30,8 @@ while (sysread(STDIN, $buffer, 1 << 16, length $buffer)) {
   my $end = rindex($buffer, "\n");
   next if $end < 0;
   my @jobs = split /(?<=\n)/, substr($buffer, 0, $end + 1, '');
+  my $stops = defined $mark && $written + @jobs >= $stop_after;
+  splice(@jobs, $stop_after - $written) if $stops;
   my $text = '';
   for my $job (@jobs) {
     my ($id, $generation, $attempt, $payload) = split /\t/, $job, 4;
@@ -38,8 +40,8 @@ while (sysread(STDIN, $buffer, 1 << 16, length $buffer)) {
   write_all($out, $text);
   $out->sync or die "$output: $!\n";
   $written += @jobs;
-  if (defined $mark && $written >= $stop_after &&
-      sysopen(my $file, $mark, O_WRONLY | O_CREAT | O_EXCL)) {
+  if ($stops) {
+    sysopen(my $file, "$mark.$$", O_WRONLY | O_CREAT | O_EXCL) or die "$mark.$$: $!\n";
     select(undef, undef, undef, 0.01) while getppid() == $worker;
     exit 0;
   }

@@ -1,13 +1,13 @@
 #!/bin/sh
-# scripts/fuzz.sh BUILD_DIR SECONDS: runs every fuzz target of BUILD_DIR for SECONDS, starting from
-# the corpus in fuzz/corpus/<target>. New inputs stay in the build directory; a crash leaves its
-# input there and is an error.
+# scripts/fuzz.sh BUILD_DIR SECONDS [TARGET]: runs every fuzz target of BUILD_DIR, or the one that
+# is named, for SECONDS, starting from the corpus in fuzz/corpus/<target>. New inputs stay in the
+# build directory; a crash leaves its input there and is an error.
 set -eu
 build=$1
 seconds=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
 ran=0
-for program in "$build"/bin/*_fuzz; do
+for program in "$build"/bin/${3:-*_fuzz}; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   found="$build/corpus/$name"
@@ -20,7 +20,7 @@ for program in "$build"/bin/*_fuzz; do
   ran=$((ran + 1))
 done
 if [ "$ran" -eq 0 ]; then
-  echo "fuzz.sh: no *_fuzz program in $build/bin" >&2
+  echo "fuzz.sh: no ${3:-*_fuzz} program in $build/bin" >&2
   exit 1
 fi
 echo "$ran fuzz targets, no crash"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Installs what a group of targets needs, from the distribution's packages only.
-#   scripts/setup.sh [build|test|bench|fuzz|lint]...      (default: build)
+#   scripts/setup.sh [build|test|bench|fuzz|lint|nightly]...      (default: build)
 # A call with nothing to install takes no network and no rights, and returns at once.
 set -eu
 
 build_packages="make gcc g++ cmake ninja-build pkg-config ccache librocksdb-dev liburing-dev \
-libxxhash-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev libgtest-dev \
-python3"
+libxxhash-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
+libarchive-dev libgtest-dev python3"
 test_packages="clang git"
 bench_packages="libbenchmark-dev libsqlite3-dev"
 lint_packages="clang-format clang-tidy git"
@@ -18,8 +18,12 @@ for group in "${@:-build}"; do
     test) packages="$packages $test_packages $bench_packages" ;;  # clang compiles bench/ too
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages clang" ;;
+    nightly) packages="$packages valgrind" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
-    *) echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz or lint" >&2; exit 2 ;;
+    *)
+      echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz, lint or nightly" >&2
+      exit 2
+      ;;
   esac
 done
 

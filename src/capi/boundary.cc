@@ -13,16 +13,14 @@ Status handle_refused(Code code, const char* handle_name) {
 }
 
 Status stop_after_exception(Engine& engine, bool broken, Status status) noexcept {
-  try {
-    if (broken) {
-      engine.poison(status.message());
-    } else if (engine.stats().poisoned) {
-      // Memory ran out between the log and the state: the change is written, whatever the caller
-      // sees.
-      return Status(Code::poisoned, "out of memory in the middle of a change; close and reopen");
-    }
-  } catch (...) {
-    return Code::internal;
+  if (broken) {
+    engine.poison(status.text());
+  } else if (engine.poisoned()) {
+    // Memory ran out between the log and the state: the change is written, whatever the caller
+    // sees.
+    return status_with_text(Code::poisoned, [] {
+      return std::string("out of memory in the middle of a change; close and reopen");
+    });
   }
   return status;
 }
@@ -89,6 +87,7 @@ Status Call::open_given(wq_call* call, const StoreCore* core) {
   }
   if (completion_->core != core) return invalid_field("call.cq", "belongs to another store");
   options_.completion = completion_->queue.get();
+  options_.ticket = make_completion_ticket();
   return {};
 }
 

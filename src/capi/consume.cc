@@ -147,11 +147,10 @@ Status lease(Engine& engine, StoreCore* core, wq_queue* const* queues, size_t n_
   request.queues = entered.ids();
 
   NewHandle<wq_batch> made;
-  WQ_TRY(lease_or_wait(engine, request, entered, cancel, how, made->jobs));
+  // Before the lease: what is leased must reach the caller, also when memory is short.
   if (made->queue_names.size() < n_queues) made->queue_names.resize(n_queues);
-  for (const JobView& view : made->jobs) {
-    made->queue_names[view.queue_index] = entered[view.queue_index]->name;
-  }
+  for (size_t i = 0; i < n_queues; i++) made->queue_names[i] = entered[i]->name;
+  WQ_TRY(lease_or_wait(engine, request, entered, cancel, how, made->jobs));
   *batch = made.release();
   return {};
 }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/mutex.h"
+#include "base/planted.h"
 
 namespace wq {
 namespace internal {
@@ -34,6 +35,7 @@ std::atomic<uint64_t>* make_page() {
   auto* made = new (memory) std::atomic<uint64_t>(0);
   page.store(made, std::memory_order_relaxed);
   // Kernels before 4.14 do not know it; then at least fork() itself is noticed.
+  if (WQ_PLANTED(fork_unnoticed)) return made;
   if (madvise(memory, page_bytes, MADV_WIPEONFORK) != 0)
     pthread_atfork(nullptr, nullptr, wipe_in_child);
   return made;

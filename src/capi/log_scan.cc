@@ -23,7 +23,10 @@ Result<Lsn> read_applied_lsn(Io& io, const std::string& directory) {
   options.read_only = true;
   WQ_TRY_SET(const bool exists, io.exists(options.directory));
   if (!exists) return Lsn{0};
-  WQ_TRY_SET(const std::unique_ptr<Store> store, open_rocks_store(options));
+  Result<std::unique_ptr<Store>> opened = open_rocks_store(options);
+  // Its creation was cut short: everything is in the log.
+  if (opened.status().code() == Code::not_found) return Lsn{0};
+  WQ_TRY_SET(const std::unique_ptr<Store> store, std::move(opened));
   WQ_TRY_SET(const std::optional<std::string> row, store->get(Family::meta, meta_row_key()));
   Lsn applied_lsn = 0;
   if (row) {

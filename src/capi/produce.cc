@@ -159,7 +159,10 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
   }
   if (status.ok() && taken < read.specs.size() && read.refusal.ok()) {
     const Code code = outcomes[taken].code;
-    status = Status(code, "specs[" + std::to_string(taken) + "] was refused: " + code_text(code));
+    // Some are enqueued by now, so this must be told one way or another.
+    status = status_with_text(code, [&] {
+      return "specs[" + std::to_string(taken) + "] was refused: " + code_text(code);
+    });
   }
   if (status.ok()) status = read.refusal;
   if (accepted) *accepted = taken;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "build_config.h"
+#include "io/format_file.h"
 
 #define WQ_TEXT_(x) #x
 #define WQ_TEXT(x) WQ_TEXT_(x)
@@ -28,6 +29,9 @@ std::string describe_build() {
   if (const std::string invariants = WQ_BUILD_INVARIANTS; invariants == "ON") {
     text += ", invariants";
   }
+#ifdef WQ_WITH_PLANTED
+  text += ", planted bugs";
+#endif
   return text;
 }
 
@@ -41,6 +45,10 @@ uint32_t wq_version(void) {
 
 const char* wq_version_string(void) {
   return WQ_VERSION_TEXT;
+}
+
+uint32_t wq_format_version(void) {
+  return wq::store_format_version;
 }
 
 const char* wq_build_info(void) {

@@ -19,17 +19,17 @@ constexpr const char* description =
     "bear that.";
 
 constexpr const char* footer = R"(First steps:
-  wq push "hello"                        a job into queue 'default' of ./wq-store
-  seq 1 1000 | wq push -q numbers        a job per line
-  wq stat                                what is where
+  wq push "hello"                        # a job into queue 'default' of ./wq-store
+  seq 1 1000 | wq push -q numbers        # a job per line
+  wq stat                                # what is where
   wq work -q numbers -n 4 --stop-when-empty -- sh -c 'sleep 0.1; cat'
-                                         four at a time, payload on standard input, exit 0 acks
-  wq dead ls                             what failed for good, and why
+                                         # four at a time, payload on standard input, exit 0 acks
+  wq dead ls                             # what failed for good, and why
 
 The store: --store DIR, else $WQ_STORE, else ./wq-store.
 Exit codes: 0 ok, 1 other error, 2 usage, 3 not found, 4 empty, 5 stale token, 6 store locked,
 7 disk full, I/O error or damage, 8 refused (disabled, paused, full, other state), 9 work --strict.
-Every command has its own --help with examples. The whole manual: docs/CLI.md.)";
+wq help COMMAND shows its options and examples. The whole manual: docs/CLI.md.)";
 
 void add_global_options(CLI::App& app, GlobalOptions& global) {
   app.add_option("--store", global.store, "Directory of the store")
@@ -46,57 +46,79 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--backend", global.backend, "Log I/O: auto, uring, threads")
-      ->check(CLI::IsMember({"auto", "uring", "threads"}).description(""))
+      ->check(CLI::IsMember({"auto", "uring", "threads", "thread"}).description(""))
       ->type_name("NAME");
 }
 
-// CLI11 takes a positional "[a,b]" for the list a, b. A mark in front hides the bracket from it,
-// and every option takes the mark off again; what begins with the mark by itself is marked as well.
-constexpr char mark = '\x01';
-
+// "wq help dead ls" is "wq dead ls --help".
 std::vector<std::string> marked_arguments(int argc, char** argv) {
   std::vector<std::string> arguments;  // CLI11 wants them in reverse
-  for (int i = argc - 1; i >= 1; --i) {
+  const bool help = argc > 1 && std::string_view(argv[1]) == "help";
+  if (help) arguments.emplace_back("--help");
+  for (int i = argc - 1; i >= (help ? 2 : 1); --i) {
     const std::string text = argv[i];
     const bool is_list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-    arguments.push_back(is_list || text.starts_with(mark) ? mark + text : text);
+    arguments.push_back(is_list || text.starts_with(argument_mark) ? argument_mark + text : text);
   }
   return arguments;
 }
 
-std::string without_mark(const std::string& text) {
-  return text.starts_with(mark) ? text.substr(1) : text;
-}
-
-void take_marks_off(CLI::App& app) {
-  for (CLI::Option* const option : app.get_options()) {
-    if (option->get_items_expected_max() > 0) option->transform(without_mark);  // no flag
-  }
-  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    take_marks_off(*command);
-  }
-}
-
-// Help and version are printed by CLI11; anything else is a Failure like all others.
-int tell_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
-  // CLI11 says that a command is missing where an unknown one was given.
-  std::string path;
+// The command that was given, and its name.
+const CLI::App& chosen_command(const CLI::App& app, std::string& name) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) {
     at = at->get_subcommands().back();
-    path += at->get_name() + " ";
+    name += (name.empty() ? "" : " ") + at->get_name();
   }
-  const std::vector<std::string> unknown = app.remaining(true);
-  if (at->get_require_subcommand_min() > 0 && !unknown.empty() && !unknown[0].starts_with('-')) {
-    fail_usage("there is no command '" + path + printable(unknown[0], 60) + "'");
+  return *at;
+}
+
+// CLI11 says that a command is missing where an unknown one was given, and speaks of arguments
+// where it means an option.
+void explain_extras(const CLI::App& app, const CLI::App& command, const std::string& name,
+                    bool asks_for_help) {
+  std::vector<std::string> extras = app.remaining(true);
+  std::erase(extras, "--");
+  if (extras.empty()) return;
+  const std::string extra = printable(without_mark(extras[0]), 60);
+  if (extra.starts_with('-')) {
+    if (asks_for_help) return;
+    fail_usage("there is no option " + extra +
+               (name == "push" ? "; put -- before payloads that begin with -" : ""));
+  }
+  if (command.get_require_subcommand_min() > 0) {
+    fail_usage("there is no command '" + name + (name.empty() ? "" : " ") + extra + "'");
+  }
+}
+
+// Help and version are results like others; what is wrong is a Failure like all others.
+void tell_parse_error(const CLI::App& app, const CLI::ParseError& error, Invocation& invocation) {
+  const CLI::App& command = chosen_command(app, invocation.name);
+  const bool is_help = error.get_name() == "CallForHelp";
+  const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  if (is_help || kind == CLI::ExitCodes::ExtrasError || kind == CLI::ExitCodes::RequiredError) {
+    explain_extras(app, command, invocation.name, is_help);
+  }
+  if (error.get_exit_code() == 0) {
+    const std::string text = is_help ? app.help() : std::string("wq ") + wq_version_string() + "\n";
+    invocation.command = [text](Context& context) {
+      context.out().raw(text);
+      return exit_ok;
+    };
+    return;
   }
   std::string message = error.what();
-  std::erase(message, mark);
-  throw Failure{exit_usage, 0, std::move(message)};
+  std::erase(message, argument_mark);
+  constexpr std::string_view no_number = "Could not convert: ";  // digits, but too many of them
+  if (message.starts_with(no_number)) message = message.substr(no_number.size()) + " is too large";
+  fail_usage(std::move(message));
 }
 
 }  // namespace
+
+std::string without_mark(const std::string& text) {
+  return text.starts_with(argument_mark) ? text.substr(1) : text;
+}
 
 CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                        const std::string& description_text) {
@@ -112,25 +134,22 @@ CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<s
   return option;
 }
 
-Invocation parse_arguments(int argc, char** argv) {
-  Invocation invocation;
+void parse_arguments(int argc, char** argv, Invocation& invocation) {
   CLI::App app(description, "wq");
   app.footer(footer);
   app.require_subcommand(1);
   app.fallthrough();  // global options may stand behind the command
-  app.set_version_flag("--version", [] { return std::string(wq_version_string()); });
-  app.get_formatter()->column_width(32);
+  app.set_version_flag("-V,--version", "", "Print the version");
   add_global_options(app, invocation.global);
   add_job_commands(app, invocation.command);
   add_admin_commands(app, invocation.command);
-  take_marks_off(app);
+  polish_commands(app);
   try {
     app.parse(marked_arguments(argc, argv));
+    chosen_command(app, invocation.name);
   } catch (const CLI::ParseError& error) {
-    invocation.command = nullptr;
-    invocation.exit_code = tell_parse_error(app, error);
+    tell_parse_error(app, error, invocation);
   }
-  return invocation;
 }
 
 }  // namespace wq::cli

@@ -1,5 +1,6 @@
 // The command line. args.cc has the program and its global options, args_jobs.cc the commands that
-// move jobs, args_admin.cc those that look and set. These are the only files that see CLI11.
+// move jobs, args_admin.cc those that look and set, args_help.cc how help looks. These are the only
+// files that see CLI11.
 // Thread model: one thread.
 #pragma once
 
@@ -18,20 +19,29 @@ namespace wq::cli {
 
 using Command = std::function<int(Context&)>;
 
-// What the arguments ask for. Without a command (help was printed, or the arguments are wrong)
-// `exit_code` is all there is to do.
+// What the arguments ask for.
 struct Invocation {
   GlobalOptions global;
   Command command;
-  int exit_code = 0;
+  std::string name;  // of the command: "dead ls"; empty if none was given
 };
 
-Invocation parse_arguments(int argc, char** argv);
+// Fills `invocation`, and its name also if it throws: what is wrong is told with the command's
+// help.
+void parse_arguments(int argc, char** argv, Invocation& invocation);
 
 // For args_*.cc: each adds its commands to `app`; the callback of the one that was given sets
 // `chosen`.
 void add_job_commands(CLI::App& app, Command& chosen);
 void add_admin_commands(CLI::App& app, Command& chosen);
+
+// For args.cc and args_help.cc. CLI11 takes a positional "[a,b]" for the list a, b. A mark in front
+// hides the bracket from it, and every option takes the mark off again; what begins with the mark
+// by itself is marked as well.
+constexpr char argument_mark = '\x01';
+std::string without_mark(const std::string& text);
+// Sets up help and the checks of all options, once all commands are there.
+void polish_commands(CLI::App& app);
 
 // A repeated option or a list of arguments, taken byte for byte: CLI11 would read "{}"
 // as lists.

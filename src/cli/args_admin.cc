@@ -1,4 +1,5 @@
-// The commands that look and set: stat, ls, show, dead, queue, verify, log, bench, version.
+// The commands that look and set: stat, ls, show, dead, queue, verify, backup, restore,
+// log, bench, version.
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
@@ -97,6 +98,10 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   ls.add_option("-n,--limit", options->limit, "At most this many; default 100");
   ls.add_flag("--all", options->all, "All of them");
   ls.add_option("--cursor", options->cursor, "Go on where a listing of the queue stopped");
+  ls.footer(
+      "With --json a last object {\"queue\":..., \"next_cursor\":N} tells that there is more.\n\n"
+      "  wq dead ls -q mail --since 2h\n"
+      "  wq dead ls -q mail --oldest -n 1000 --json");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& show =
@@ -105,6 +110,7 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   show.add_option("--payload", options->payload_file,
                   "Write exactly the payload to FILE; - is standard output")
       ->type_name("FILE");
+  show.footer("  wq dead show 12:34\n  wq dead show 12:34 --payload -");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& replay =
@@ -116,16 +122,21 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   replay.add_option("-n,--limit", options->limit, "At most this many");
   replay.add_flag("--oldest", options->oldest_first, "Oldest first");
   replay.add_flag("--dry-run", options->dry_run, "Only print what it would replay");
+  replay.footer(
+      "  wq dead replay 12:34\n"
+      "  wq dead replay -q mail --all --reason lease_expired --dry-run");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& rm = add_dead_command(dead, chosen, "rm", "Remove them for ever", options, run_dead_rm);
   add_texts(rm, "entry", options->entries, "Entries")->required();
+  rm.footer("  wq dead rm 12:34");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& purge = add_dead_command(dead, chosen, "purge", "Remove all of a queue for ever",
                                      options, run_dead_purge);
-  purge.get_option("--queue")->required();
+  purge.get_option("--queue")->required()->description("Queue");
   purge.add_flag("--yes", options->yes, "Really");
+  purge.footer("Exit code 4: there was none.\n\n  wq dead purge -q mail --yes");
 }
 
 void add_queue_set(CLI::App& queue, Command& chosen) {
@@ -136,16 +147,17 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
       "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
-      ->check(CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}));
+      ->check(
+          CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
   command.add_option("--max-retries", o.max_retries, "Attempts after the first")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_queue_set(context, *options); };
   });
@@ -167,8 +179,8 @@ void add_queue(CLI::App& app, Command& chosen) {
   queue.require_subcommand(1);
   queue.fallthrough();
   queue.footer(R"(  wq queue set mail --max-retries 5 --backoff exponential:1s..10m
-  wq queue pause mail                    no job is handed out; pushes go on
-  wq queue disable mail                  pushes are refused too (exit code 8)
+  wq queue pause mail                    # no job is handed out; pushes go on
+  wq queue disable mail                  # pushes are refused too (exit code 8)
   wq queue clear mail --state delayed --yes
   wq queue rm mail --yes)");
   add_queue_set(queue, chosen);
@@ -186,7 +198,8 @@ void add_queue(CLI::App& app, Command& chosen) {
   };
   for (const Entry& entry : entries) {
     add_queue_command(queue, chosen, entry.name, entry.description, entry.action,
-                      std::make_shared<QueueOptions>());
+                      std::make_shared<QueueOptions>())
+        .footer(std::string("  wq queue ") + entry.name + " mail");
   }
   auto options = std::make_shared<QueueOptions>();
   CLI::App& clear = add_queue_command(queue, chosen, "clear", "Remove jobs for ever",
@@ -195,10 +208,13 @@ void add_queue(CLI::App& app, Command& chosen) {
             "ready, delayed, leased, running, dead; may be repeated")
       ->type_name("STATE");
   clear.add_flag("--yes", options->yes, "Really");
+  clear.footer(
+      "Without --state: ready and delayed jobs.\n\n  wq queue clear mail --state delayed --yes");
   options = std::make_shared<QueueOptions>();
-  add_queue_command(queue, chosen, "rm", "Delete the queue and all its jobs", QueueAction::remove,
-                    options)
-      .add_flag("--yes", options->yes, "Really");
+  CLI::App& rm = add_queue_command(queue, chosen, "rm", "Delete the queue and all its jobs",
+                                   QueueAction::remove, options);
+  rm.add_flag("--yes", options->yes, "Really");
+  rm.footer("  wq queue rm mail --yes");
 }
 
 void add_log(CLI::App& app, Command& chosen) {
@@ -217,6 +233,73 @@ void add_log(CLI::App& app, Command& chosen) {
   dump.add_option("--type", options->type, "Only records of this type");
   dump.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_log_dump(context, *options); };
+  });
+}
+
+void add_verify(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("verify", "Check the whole store; changes nothing");
+  const auto backup = std::make_shared<std::string>();
+  const auto crash = std::make_shared<CrashOptions>();
+  command.footer(
+      R"(Exit code 7: a problem was found.
+--crash is a drill: a process that pushes and acks is killed over and over in a
+store of its own below DIR, at each durability level, and the disk is looked at.
+
+  wq verify
+  wq verify --backup /backups/monday
+  wq verify --crash /var/lib/jobs --seconds 30)");
+  command.add_option("--crash", crash->directory, "Drill on the disk of this directory instead")
+      ->type_name("DIR");
+  command.add_option("--seconds", crash->seconds, "With --crash: how long the kills go on")
+      ->capture_default_str();
+  command.add_option("--backup", *backup, "Check this backup instead: a directory, a .tar, or -")
+      ->type_name("BACKUP");
+  command.callback([backup, crash, &chosen] {
+    chosen = [backup, crash](Context& context) {
+      if (!crash->directory.empty()) return run_crash(context, *crash);
+      return backup->empty() ? run_verify(context) : run_verify_backup(context, *backup);
+    };
+  });
+  CLI::App& child = *app.add_subcommand("crash-child", "What --crash kills")->group("");
+  const auto level = std::make_shared<std::string>();
+  const auto first = std::make_shared<uint64_t>(0);
+  child.add_option("level", *level)->required();
+  child.add_option("first", *first)->required();
+  child.callback([level, first, &chosen] {
+    chosen = [level, first](Context& context) { return run_crash_child(context, *level, *first); };
+  });
+}
+
+void add_backup(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("backup", "Copy the store, checked and complete");
+  const auto target = std::make_shared<std::string>();
+  command.footer(
+      R"(The store must not be open in another process; a program that has it open
+makes backups by itself while it goes on (wq_store_backup in wq.h).
+TARGET is a directory that is not there yet or empty, a file whose name ends in
+.tar, or - for a tar on standard output. Without its last file, BACKUP, a backup is
+unfinished, and refused.
+
+  wq backup /backups/monday
+  wq backup - | zstd > monday.tar.zst)");
+  command.add_option("target", *target, "Directory, file.tar or -")->required();
+  command.callback([target, &chosen] {
+    chosen = [target](Context& context) { return run_backup(context, *target); };
+  });
+}
+
+void add_restore(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("restore", "Make a store from a backup");
+  const auto backup = std::make_shared<std::string>();
+  command.footer(
+      R"(The store of --store must not be there yet. All of the backup is checked before
+anything is made, and the store gets its name when it is complete.
+
+  wq restore --store /var/lib/jobs /backups/monday
+  zstd -d < monday.tar.zst | wq restore -)");
+  command.add_option("backup", *backup, "Directory, file.tar or -")->required();
+  command.callback([backup, &chosen] {
+    chosen = [backup](Context& context) { return run_restore(context, *backup); };
   });
 }
 
@@ -248,6 +331,40 @@ void add_bench(CLI::App& app, Command& chosen) {
   });
 }
 
+void add_moving(CLI::App& app, Command& chosen) {
+  CLI::App& exporting = *app.add_subcommand("export", "The whole store as JSON lines");
+  const auto export_options = std::make_shared<ExportOptions>();
+  exporting.footer(
+      "Lossless: wq import makes the same store of it.\n\n"
+      "  wq export > jobs.jsonl\n  wq import --store new < jobs.jsonl");
+  exporting.add_option("-q,--queue", export_options->queue, "Only this queue")->type_name("NAME");
+  exporting.callback([export_options, &chosen] {
+    chosen = [export_options](Context& context) { return run_export(context, *export_options); };
+  });
+  CLI::App& importing = *app.add_subcommand("import", "Make a new store of an export");
+  const auto import_options = std::make_shared<ImportOptions>();
+  importing.footer(
+      "Reads standard input. Only into a store that never had a queue.\n\n"
+      "  wq import --store new < jobs.jsonl");
+  importing.add_option("--payload-max", import_options->payload_max, "Bound of a payload")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  importing.callback([import_options, &chosen] {
+    chosen = [import_options](Context& context) { return run_import(context, *import_options); };
+  });
+  CLI::App& repair = *app.add_subcommand("repair", "What is left of a damaged store");
+  const auto repair_options = std::make_shared<RepairOptions>();
+  repair.footer(
+      "Reads only, and says what is whole, damaged and lost. Exit code 7: damage.\n"
+      "With --salvage all that can be read goes into a new store.\n\n"
+      "  wq repair\n  wq repair --salvage ./saved");
+  repair.add_option("--salvage", repair_options->salvage, "Directory of the new store")
+      ->type_name("DIR");
+  repair.callback([repair_options, &chosen] {
+    chosen = [repair_options](Context& context) { return run_repair(context, *repair_options); };
+  });
+}
+
 }  // namespace
 
 void add_admin_commands(CLI::App& app, Command& chosen) {
@@ -256,10 +373,11 @@ void add_admin_commands(CLI::App& app, Command& chosen) {
   add_show(app, chosen);
   add_dead(app, chosen);
   add_queue(app, chosen);
-  app.add_subcommand("verify", "Check the whole store; changes nothing")
-      ->footer("Exit code 7: a problem was found.\n\n  wq verify")
-      ->callback([&chosen] { chosen = [](Context& context) { return run_verify(context); }; });
+  add_verify(app, chosen);
+  add_backup(app, chosen);
+  add_restore(app, chosen);
   add_log(app, chosen);
+  add_moving(app, chosen);
   add_bench(app, chosen);
   app.add_subcommand("version", "Versions of program and library, and how they were built")
       ->footer("  wq version --json")

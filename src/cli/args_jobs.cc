@@ -20,16 +20,17 @@ void add_push(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<PushOptions>();
   PushOptions& o = *options;
   command.footer(
-      R"(Each argument is a job. Without arguments each line of standard input or of
---file is one, byte for byte: empty lines are jobs, a last line without newline is one, carriage
-returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
+      R"(Each argument is a job. Without arguments, or with - alone, each line of standard
+input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is
+one, carriage returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
 
-  wq push hello "how are you"            two jobs; prints their ids
-  wq push -q mail --file list.txt        a job per line
-  find . -print0 | wq push --format null names with newlines are no problem
-  wq push --format whole < image.png     one job with all of it
+  wq push hello "how are you"              # two jobs; prints their ids
+  wq push -q mail --file list.txt          # a job per line
+  find . -print0 | wq push --format null   # names with newlines are no problem
+  wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
-  wq push --format jsonl < jobs.jsonl    options per job:
+  wq push -- -x                            # -- before payloads that begin with -
+  wq push --format jsonl < jobs.jsonl      # options per job:
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
@@ -47,17 +48,17 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->check(CLI::IsMember({"lines", "null", "jsonl", "whole"}).description(""))
       ->capture_default_str();
   add_texts(command, "-H,--header", o.headers, "Header NAME=VALUE; may be repeated");
-  command.add_option("--delay", o.delay, "Ready after this time (30s, 5m, 2h)")
+  command.add_option("--delay", o.delay, "Ready after this time (30s, 5m, 1h30m)")
       ->type_name("DURATION");
-  command.add_option("--at", o.at, "Ready at this time (2026-05-01T12:00:00Z, or ms since 1970)")
+  command.add_option("--at", o.at, "Ready at this time (2026-05-01T12:00:00Z, ms since 1970)")
       ->type_name("TIME")
       ->excludes("--delay");
   command.add_option("--priority", o.priority, "0 goes first; default 100")
-      ->check(CLI::Range(0, 255));
+      ->check(CLI::Range(0, 255).description(""));
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
-      ->check(CLI::Range(1, 1'000'001));
+      ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s,1m; default: the queue's");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
@@ -86,11 +87,14 @@ Answers must not stay in a buffer, and a last line without newline is cut: ignor
 
   wq work -q mail -n 4 -- ./send-mail
   wq work -q urls --stop-when-empty -- curl -fsS -o /dev/null {}
-  wq work -q high -q low -- ./handle     'low' only when 'high' has nothing
+  wq work -q high -q low -- ./handle     # 'low' only when 'high' has nothing
   wq work -q mail --lines json -n 2 -- python3 handler.py
   producer | wq work -q new --feed -n 8 -- ./handle
-                                         push the lines of a pipe and work on them; nothing is
-                                         lost if this is killed: start it again
+                                         # push the lines of a pipe and work on them; nothing is
+                                         # lost if this is killed: start it again
+  wq work -q a --stop-when-empty -- ./handle > new.txt && wq push -q b --file new.txt
+                                         # new jobs in the same store: the store is open in wq work
+                                         # until it ends, so the command can not push them itself
 
 SIGTERM or SIGINT: no new jobs, those in work end, those not begun go back. Again: kill them.
 After kill -9: start again; --expire-leases takes back at once what the dead worker held (not if
@@ -145,7 +149,7 @@ release, or hold it: extend. Exit code 4: no job is ready.
   add_texts(command, "-q,--queue", o.queues, "Queue; repeat for more, best first")
       ->type_name("NAME");
   command.add_option("-n,--count", o.count, "At most this many jobs")
-      ->check(CLI::Range(1, 10'000))
+      ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
   command.add_option("--wait", o.wait, "How long to wait for the first job; forever is allowed")
       ->type_name("DURATION")
@@ -190,7 +194,8 @@ void add_settles(CLI::App& app, Command& chosen) {
   nack.add_option("--error", options->error, "Error text, kept with the job");
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")
       ->type_name("DURATION");
-  nack.add_option("--priority", options->priority, "New priority")->check(CLI::Range(0, 255));
+  nack.add_option("--priority", options->priority, "New priority")
+      ->check(CLI::Range(0, 255).description(""));
   nack.add_flag("--front", options->front, "To the head of its priority, not the tail");
   nack.add_flag("--no-exception", options->no_exception, "Do not count it as an exception");
   nack.add_flag("--dead", options->dead, "No further attempt: to the dead letters")

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -39,8 +40,12 @@ class BenchDirectory {
   explicit BenchDirectory(const std::string& parent)
       : path_(parent + "/wq-bench-" + std::to_string(::getpid())) {
     std::error_code error;
+    if (!std::filesystem::exists(parent, error)) {
+      fail(exit_not_found, "--dir: '" + parent + "' does not exist");
+    }
     if (!std::filesystem::create_directory(path_, error)) {
-      fail_errno(path_, error ? error.value() : EEXIST);
+      // As for any store that can not be made.
+      fail(exit_storage, path_ + ": " + std::strerror(error ? error.value() : EEXIST));
     }
   }
   ~BenchDirectory() {

@@ -132,6 +132,37 @@ struct LogDumpOptions {
 int run_log_dump(Context& context, const LogDumpOptions& options);
 int run_version(Context& context);
 
+// ---- export.cc, import.cc, repair.cc
+struct ExportOptions {
+  std::string queue;  // empty: all
+};
+int run_export(Context& context, const ExportOptions& options);
+
+struct ImportOptions {
+  std::string payload_max = "16MiB";
+};
+int run_import(Context& context, const ImportOptions& options);
+
+struct RepairOptions {
+  std::string salvage;  // directory of the new store; empty: only look
+};
+int run_repair(Context& context, const RepairOptions& options);
+
+// ---- backup.cc
+// Each is a directory, a file whose name ends in .tar, or "-" for a tar on a standard stream.
+int run_backup(Context& context, const std::string& target);
+int run_restore(Context& context, const std::string& backup);
+int run_verify_backup(Context& context, const std::string& backup);
+
+// ---- crash.cc
+struct CrashOptions {
+  std::string directory;  // of the drill; it makes and removes one below
+  uint32_t seconds = 10;
+};
+int run_crash(Context& context, const CrashOptions& options);
+// The process that run_crash() starts and kills.
+[[noreturn]] int run_crash_child(Context& context, const std::string& level, uint64_t first_number);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";

@@ -1,8 +1,12 @@
 #include "cli/context.h"
 
 #include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -26,9 +30,8 @@ std::string command_line_of(uint64_t pid) {
   return printable(text, 240);
 }
 
-}  // namespace
-
-// The line of wq.h says "process PID". The number is read out of it for display only.
+// A line of wq.h about a locked store, with the command line of the process that holds it. The line
+// says "process PID"; the number is read out of it for display only.
 std::string locked_message(const std::string& message) {
   constexpr std::string_view mark = "process ";
   const size_t at = message.find(mark);
@@ -36,7 +39,42 @@ std::string locked_message(const std::string& message) {
   const uint64_t pid = std::strtoull(message.c_str() + at + mark.size(), nullptr, 10);
   const std::string command = pid == 0 ? "" : command_line_of(pid);
   if (command.empty()) return message;
-  return message + " (it runs: " + command + "); --lock-wait 30s waits for it";
+  return message + " (it runs: " + command + ")";
+}
+
+constexpr const char* worker_variable = "WQ_WORKER_STORE";
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  return error ? path : absolute.string();
+}
+
+// "nobody (uid 65534)"
+std::string user_name() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  return std::string(entry != nullptr ? entry->pw_name : "?") + " (uid " +
+         std::to_string(::geteuid()) + ")";
+}
+
+}  // namespace
+
+void Context::mark_store_for_commands() const {
+  ::setenv(worker_variable, absolute_path(options_.store).c_str(), 1);
+}
+
+bool Context::held_by_our_worker() const {
+  const char* const held = std::getenv(worker_variable);
+  return held != nullptr && absolute_path(options_.store) == held;
+}
+
+std::string Context::locked_text(const wq_error& err) const {
+  const std::string message = locked_message(message_of(WQ_E_LOCKED, err));
+  if (!held_by_our_worker()) return message;
+  return message +
+         ": the wq work that started this command. It holds the store until it ends, so waiting "
+         "does not help: write new jobs to standard output and push them afterwards, or use "
+         "another store";
 }
 
 wq_store_options Context::store_options(const OpenOptions& open) const {
@@ -44,7 +82,7 @@ wq_store_options Context::store_options(const OpenOptions& open) const {
   if (open.mode == OpenMode::must_exist) store_options.flags |= WQ_OPEN_NO_CREATE;
   if (open.expire_leases) store_options.flags |= WQ_OPEN_EXPIRE_LEASES;
   if (options_.backend == "uring") store_options.io_backend = WQ_IO_URING;
-  if (options_.backend == "threads") store_options.io_backend = WQ_IO_THREADS;
+  if (options_.backend.starts_with("thread")) store_options.io_backend = WQ_IO_THREADS;
   store_options.payload_bytes_max = open.payload_bytes_max;
   return store_options;
 }
@@ -55,11 +93,35 @@ void Context::fail_no_store() const {
                     "'; name one with --store DIR or WQ_STORE, or make one with wq push"};
 }
 
+// What the library says is true of any program; here it is said in the words of this one.
+void Context::fail_to_open(OpenMode mode, int32_t code, const wq_error& err) const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path path = options_.store;
+  if (fs::exists(path, error) && !fs::is_directory(path, error)) {
+    fail(exit_usage, "'" + options_.store + "' is a file; a store is a directory");
+  }
+  if (code == WQ_E_NOT_FOUND) {
+    const fs::path parent = fs::absolute(path, error).lexically_normal().parent_path();
+    if (mode == OpenMode::must_exist) fail_no_store();
+    if (!fs::exists(parent, error)) {
+      throw Failure{exit_not_found, code,
+                    "can not make the store '" + options_.store + "': there is no directory '" +
+                        parent.string() + "'; make it first"};
+    }
+  }
+  std::string message = message_of(code, err);
+  if (err.os_errno == EACCES || err.os_errno == EPERM || err.os_errno == EROFS) {
+    message +=
+        "; every command writes to the store, stat too, and this one runs as user " + user_name();
+  }
+  throw Failure{exit_code_of(code), code, std::move(message)};
+}
+
 int32_t Context::open_once(const OpenOptions& open, Store& store, wq_error& err) {
   const wq_store_options store_options = this->store_options(open);
   const int32_t code = wq_store_open(options_.store.c_str(), &store_options, store.out(), &err);
-  if (code == WQ_E_NOT_FOUND && open.mode == OpenMode::must_exist) fail_no_store();
-  if (code != WQ_OK && code != WQ_E_LOCKED) check(code, err);
+  if (code != WQ_OK && code != WQ_E_LOCKED) fail_to_open(open.mode, code, err);
   if (code == WQ_OK) tell_recovery(store);
   return code;
 }
@@ -67,7 +129,7 @@ int32_t Context::open_once(const OpenOptions& open, Store& store, wq_error& err)
 bool Context::try_open_store(const OpenOptions& open, Store& store, std::string& locked_by) {
   wq_error err = WQ_ERROR_INIT;
   if (open_once(open, store, err) == WQ_OK) return true;
-  locked_by = locked_message(message_of(WQ_E_LOCKED, err));
+  locked_by = locked_text(err);
   return false;
 }
 
@@ -76,8 +138,14 @@ void Context::wait_for_lock(const std::function<int32_t(wq_error&)>& attempt) {
   const Stopwatch watch;
   wq_error err = WQ_ERROR_INIT;
   while (attempt(err) == WQ_E_LOCKED) {
-    if (wait_ms >= 0 && watch.ms() >= wait_ms) {
-      throw Failure{exit_locked, WQ_E_LOCKED, locked_message(message_of(WQ_E_LOCKED, err))};
+    const bool waited = wait_ms >= 0 && watch.ms() >= wait_ms;
+    if (waited || held_by_our_worker()) {
+      std::string message = locked_text(err);
+      if (!held_by_our_worker()) {
+        message += wait_ms == 0 ? "; --lock-wait 30s waits for it"
+                                : "; waited " + format_exact_duration(wait_ms);
+      }
+      throw Failure{exit_locked, WQ_E_LOCKED, std::move(message)};
     }
     ::poll(nullptr, 0, lock_retry_ms);
   }
@@ -96,8 +164,8 @@ int32_t Context::scan_log(wq_log_visit visit, void* ctx, wq_error& err) {
     err = scan_err;
     return code;
   });
-  if (code == WQ_E_NOT_FOUND) fail_no_store();
-  return code;
+  if (code == WQ_E_CORRUPT || code == WQ_OK || code == WQ_CANCELLED) return code;
+  fail_to_open(OpenMode::must_exist, code, err);
 }
 
 void Context::tell_recovery(const Store& store) {

@@ -52,19 +52,23 @@ class Context {
 
   wq_store_options store_options(const OpenOptions& open) const;
 
+  // From here on commands that this process starts are told, by an environment variable, that it
+  // holds the store: a wq among them that wants it would wait for its own end.
+  void mark_store_for_commands() const;
+
  private:
   // Repeats `attempt` while it answers WQ_E_LOCKED, for --lock-wait at most.
   void wait_for_lock(const std::function<int32_t(wq_error&)>& attempt);
   [[noreturn]] void fail_no_store() const;
+  [[noreturn]] void fail_to_open(OpenMode mode, int32_t code, const wq_error& err) const;
+  bool held_by_our_worker() const;
+  std::string locked_text(const wq_error& err) const;
   int32_t open_once(const OpenOptions& open, Store& store, wq_error& err);
   void tell_recovery(const Store& store);
 
   const GlobalOptions options_;
   Output out_;
 };
-
-// A line of wq.h about a locked store, with the command line of the process that holds it.
-std::string locked_message(const std::string& message);
 
 // Names of all queues, in byte order.
 std::vector<std::string> queue_names(const Store& store);

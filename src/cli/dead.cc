@@ -12,21 +12,15 @@ namespace {
 
 constexpr uint32_t page_max = 1000;
 constexpr size_t error_columns = 48;
+constexpr size_t payload_columns = 24;
 
 wq_dead_query query_of(const DeadOptions& options) {
   wq_dead_query query = WQ_DEAD_QUERY_INIT;
   if (options.oldest_first) query.flags |= WQ_DEAD_OLDEST_FIRST;
   query.cursor = options.cursor;
   query.reason = dead_reason_of("--reason", options.reason);
-  // "2h" ago, or a point in time.
-  const auto bound_ms = [](std::string_view option, const std::string& text) -> int64_t {
-    if (text.empty()) return 0;
-    const bool is_time = text.find_first_of("T:") != text.npos || text.size() > 10;
-    if (is_time) return parse_time_ms(option, text);
-    return wall_clock_ms() - parse_duration_ms(option, text);
-  };
-  query.from_ms = bound_ms("--since", options.since);
-  query.until_ms = bound_ms("--until", options.until);
+  query.from_ms = parse_bound_ms("--since", options.since);
+  query.until_ms = parse_bound_ms("--until", options.until);
   return query;
 }
 
@@ -58,12 +52,39 @@ std::vector<std::string> queues_of(const Store& store, const DeadOptions& option
   return queue_names(store);
 }
 
+bool has_dead(const Queue& queue, wq_dead_query query) {
+  query.limit = 1;
+  wq_error err = WQ_ERROR_INIT;
+  Batch batch;
+  const int32_t code = wq_dead_list(queue.get(), &query, batch.out(), nullptr, &err);
+  if (code != WQ_EMPTY) check(code, err);
+  return code == WQ_OK;
+}
+
+// How to see what the limit left out: the same command from `cursor` on.
+void tell_more(Output& out, const DeadOptions& options, const std::string& name, uint64_t cursor) {
+  if (out.json()) {
+    Record record;
+    record.add_bytes("queue", name);
+    out.record(record.add("next_cursor", cursor));
+    return;
+  }
+  std::string command = "wq dead ls -q " + printable(name, 60);
+  if (options.limit != 0) command += " -n " + std::to_string(options.limit);
+  if (options.oldest_first) command += " --oldest";
+  if (!options.reason.empty()) command += " --reason " + options.reason;
+  if (!options.since.empty()) command += " --since " + options.since;
+  if (!options.until.empty()) command += " --until " + options.until;
+  if (cursor != 0) command += " --cursor " + std::to_string(cursor);
+  out.note("more: " + command);
+}
+
 void add_row(Table& table, const Batch& batch, size_t i) {
   const wq_job job = job_at(batch, i);
   table.add({token_text(job.id, job.generation), printable(view_of(job.queue_name), 30),
              format_time(job.dead_ms), dead_reason_name(job.dead_reason),
              std::to_string(job.attempts), printable(view_of(job.last_error), error_columns),
-             format_bytes(job.payload.len)});
+             format_bytes(job.payload.len), printable(view_of(job.payload), payload_columns)});
 }
 
 // The entry of the command line, and the queue that has it. A bare id stands for the entry that is
@@ -90,16 +111,21 @@ int32_t find_entry(Context& context, const Store& store, const DeadOptions& opti
 
 using EntryCall = int32_t (*)(wq_queue*, uint64_t, uint64_t, wq_call*, wq_error*);
 
-void tell_entry(Output& out, const std::string& name, const char* done, int32_t code,
+// A bare id that was not found has no generation.
+void tell_entry(Output& out, const wq_token& entry, const char* done, int32_t code,
                 const std::string& message) {
-  if (out.json()) {
-    Record record;
-    record.add("entry", name).add("outcome", code == WQ_OK ? done : wq_error_name(code));
-    if (code != WQ_OK) record.add("message", message);
-    out.record(record);
-  } else if (code != WQ_OK) {
-    out.error_bytes("wq: " + name + ": " + message + "\n");
+  Outcome outcome{entry.id, entry.generation, done, ""};
+  if (code != WQ_OK) {
+    outcome.outcome = wq_error_name(code);
+    outcome.message = message;
   }
+  tell_outcome(out, outcome);
+}
+
+std::string entry_problem(int32_t code, const wq_error& err) {
+  if (code == WQ_E_NOT_FOUND) return "there is no such dead letter";
+  if (code == WQ_STALE) return "no dead letter any more: replayed, removed, or it died again";
+  return message_of(code, err);
 }
 
 // Every entry is tried; the first refusal gives the exit code.
@@ -115,9 +141,7 @@ int each_named_entry(Context& context, const DeadOptions& options, const char* d
     if (code == WQ_OK) {
       code = entry_call(entry.queue.get(), entry.token.id, entry.token.generation, nullptr, &err);
     }
-    const std::string message =
-        code == WQ_E_NOT_FOUND ? "there is no such dead letter" : message_of(code, err);
-    tell_entry(context.out(), text, done, code, message);
+    tell_entry(context.out(), entry.token, done, code, entry_problem(code, err));
     count += code == WQ_OK;
     if (code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(code);
   }
@@ -132,7 +156,7 @@ int each_named_entry(Context& context, const DeadOptions& options, const char* d
 int replay_matching(Context& context, const DeadOptions& options) {
   const wq_dead_query query = query_of(options);
   const Store store = context.open_store();
-  std::vector<std::string> entries;
+  std::vector<wq_token> entries;
   wq_error err = WQ_ERROR_INIT;
   for (const std::string& name : queues_of(store, options)) {
     const uint64_t left = options.limit == 0 ? 0 : options.limit - entries.size();
@@ -147,16 +171,16 @@ int replay_matching(Context& context, const DeadOptions& options) {
                                : wq_dead_replay(queue.get(), job.id, job.generation, &call, &err);
       if (code == WQ_STALE) return;  // the entry is gone since it was listed
       check(code, err);
-      entries.push_back(token_text(job.id, job.generation));
+      entries.push_back({job.id, job.generation});
     });
   }
   check(wq_store_sync(store.get(), &err), err);
   Output& out = context.out();
-  for (const std::string& entry : entries) {
+  for (const wq_token& entry : entries) {
     if (out.json()) {
       tell_entry(out, entry, options.dry_run ? "would_replay" : "replayed", WQ_OK, "");
     } else if (options.dry_run) {
-      out.line(entry);
+      out.line(token_text(entry.id, entry.generation));
     }
   }
   out.note((options.dry_run ? "would replay " : "replayed ") +
@@ -167,6 +191,7 @@ int replay_matching(Context& context, const DeadOptions& options) {
 }  // namespace
 
 int run_dead_ls(Context& context, const DeadOptions& options) {
+  if (options.all && options.limit != 0) fail_usage("--all and --limit exclude each other");
   const wq_dead_query query = query_of(options);
   const Store store = context.open_store();
   Output& out = context.out();
@@ -176,13 +201,18 @@ int run_dead_ls(Context& context, const DeadOptions& options) {
                {"reason"},
                {"attempts", Table::Align::right},
                {"last error"},
-               {"payload", Table::Align::right}});
+               {"size", Table::Align::right},
+               {"payload"}});
   constexpr uint64_t limit_default = 100;
   uint64_t left = options.all ? UINT64_MAX : options.limit != 0 ? options.limit : limit_default;
   bool any = false;
+  std::vector<std::pair<std::string, uint64_t>> more;  // queue and cursor
   for (const std::string& name : queues_of(store, options)) {
-    if (left == 0) break;
     const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
+    if (left == 0) {  // others come first: this one goes on from its start
+      if (has_dead(queue, query)) more.emplace_back(name, 0);
+      continue;
+    }
     const uint64_t next_cursor = each_dead(queue, query, left, [&](const Batch& batch, size_t i) {
       any = true;
       --left;
@@ -192,12 +222,10 @@ int run_dead_ls(Context& context, const DeadOptions& options) {
         add_row(table, batch, i);
       }
     });
-    if (next_cursor != 0) {
-      out.note("more: wq dead ls -q " + printable(name, 60) + " --cursor " +
-               std::to_string(next_cursor));
-    }
+    if (next_cursor != 0) more.emplace_back(name, next_cursor);
   }
   if (!table.empty()) table.print(out);
+  for (const auto& [name, cursor] : more) tell_more(out, options, name, cursor);
   if (!any) out.note("no dead letters");
   return any ? exit_ok : exit_empty;
 }
@@ -209,9 +237,8 @@ int run_dead_show(Context& context, const DeadOptions& options) {
     Entry entry;
     const int32_t code = find_entry(context, store, options, text, entry);
     if (code != WQ_OK) {
-      throw Failure{
-          exit_code_of(code), code,
-          text + ": " + (code == WQ_STALE ? wq_strerror(code) : "there is no such dead letter")};
+      const wq_error err = WQ_ERROR_INIT;
+      throw Failure{exit_code_of(code), code, text + ": " + entry_problem(code, err)};
     }
     if (!options.payload_file.empty()) {
       write_payload(out, options.payload_file, view_of(job_at(entry.batch, 0).payload));
@@ -243,21 +270,18 @@ int run_dead_purge(Context& context, const DeadOptions& options) {
   const Store store = context.open_store();
   const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
   wq_error err = WQ_ERROR_INIT;
-  if (!options.yes) {
-    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
-    check(wq_queue_get_stats(queue.get(), &stats, &err), err);
-    if (stats.dead == 0) {
-      context.out().note("no dead letters");
-      return exit_empty;
-    }
-    fail_usage("this would remove " + plural(stats.dead, "dead letter") + " of " +
-               printable(options.queue, 60) + " for ever; say --yes to do it");
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  check(wq_queue_get_stats(queue.get(), &stats, &err), err);
+  if (stats.dead > 0 && !options.yes) {
+    fail(exit_usage, "this would remove " + plural(stats.dead, "dead letter") + " of " +
+                         printable(options.queue, 60) + " for ever; say --yes to do it");
   }
   uint64_t removed = 0;
   check(wq_dead_purge(queue.get(), &removed, nullptr, &err), err);
   if (context.out().json()) context.out().record(Record().add("removed", removed));
-  context.out().note("removed " + plural(removed, "dead letter"));
-  return exit_ok;
+  context.out().note(removed == 0 ? "no dead letters"
+                                  : "removed " + plural(removed, "dead letter"));
+  return removed == 0 ? exit_empty : exit_ok;
 }
 
 }  // namespace wq::cli

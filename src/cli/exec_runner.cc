@@ -190,7 +190,8 @@ void ExecRunner::drop(const wq_token& token) {
 }  // namespace
 
 Verdict verdict_of(const LeasedJob& job, uint32_t kind, std::string error) {
-  return {kind, job.token, job.queue_index, job.attempt, std::move(error)};
+  const bool last_attempt = job.attempt >= job.max_attempts;
+  return {kind, job.token, job.queue_index, job.attempt, last_attempt, std::move(error)};
 }
 
 std::string failure_text(std::string stderr_tail, const std::string& how) {

@@ -11,7 +11,7 @@ void fail(int exit_code, std::string message) {
 }
 
 void fail_usage(std::string message) {
-  fail(exit_usage, std::move(message));
+  throw Failure{exit_usage, 0, std::move(message), true};
 }
 
 void fail_errno(const std::string& what, int os_errno) {

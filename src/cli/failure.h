@@ -29,9 +29,11 @@ struct Failure {
   int exit_code = exit_other;
   int32_t code = 0;  // of wq.h; 0 if the program itself found the fault
   std::string message;
+  bool help_helps = false;  // the message ends with a pointer to the command's --help
 };
 
 [[noreturn]] void fail(int exit_code, std::string message);
+// The arguments are wrong. Where --help would not help, fail() with exit_usage.
 [[noreturn]] void fail_usage(std::string message);
 [[noreturn]] void fail_errno(const std::string& what, int os_errno);
 

@@ -77,7 +77,7 @@ void print_queues(Output& out, const std::vector<NamedStats>& queues) {
                {"oldest ready", Align::right},
                {"enqueued", Align::right},
                {"acked", Align::right},
-               {"retried", Align::right},
+               {"nacked", Align::right},
                {"expired", Align::right}});
   constexpr size_t status_column = 1, dead_column = 6;
   for (const NamedStats& queue : queues) {
@@ -139,6 +139,7 @@ int watch_stats(Context& context, const StatOptions& options) {
   for (uint32_t look = 0;;) {
     Store store;
     std::string locked_by;
+    out.clear_screen();
     if (!out.json()) out.line(out.paint(Color::dim, "-- " + format_time(wall_clock_ms())));
     if (context.try_open_store({}, store, locked_by)) {
       tell_stats(context, store, options.queue);
@@ -165,7 +166,10 @@ int run_stat(Context& context, const StatOptions& options) {
 int run_ls(Context& context, const LsOptions& options) {
   const Store store = context.open_store();
   const std::vector<std::string> names = queue_names(store);
-  if (names.empty()) context.out().note("the store has no queue");
+  if (names.empty()) {
+    context.out().note("the store has no queue");
+    return exit_empty;
+  }
   if (options.all) {
     tell_configs(context, store, names);
     return exit_ok;
@@ -186,8 +190,7 @@ int run_show(Context& context, const ShowOptions& options) {
   Queue queue;
   Batch batch;
   if (!find_job(context, store, options.queue, id, queue, batch)) {
-    fail(exit_not_found, "there is no job " + std::to_string(id) +
-                             ": it ended, was removed, or never was in this store");
+    fail(exit_not_found, no_such_job(id));
   }
   Output& out = context.out();
   if (!options.payload_file.empty()) {

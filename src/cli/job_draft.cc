@@ -88,14 +88,14 @@ Backoff parse_backoff(std::string_view option, std::string_view text) {
 std::string backoff_text(const wq_queue_config& config) {
   switch (config.backoff_kind) {
     case WQ_BACKOFF_FIXED:
-      return "fixed:" + format_duration(config.backoff_base_ms);
+      return "fixed:" + format_exact_duration(config.backoff_base_ms);
     case WQ_BACKOFF_EXPONENTIAL:
-      return "exponential:" + format_duration(config.backoff_base_ms) + ".." +
-             format_duration(config.backoff_max_ms);
+      return "exponential:" + format_exact_duration(config.backoff_base_ms) + ".." +
+             format_exact_duration(config.backoff_max_ms);
     case WQ_BACKOFF_LIST: {
       std::string text = "list:";
       for (uint32_t i = 0; i < config.backoff_count && i < WQ_BACKOFF_LIST_MAX; ++i) {
-        text += (i > 0 ? "," : "") + format_duration(config.backoff_list_ms[i]);
+        text += (i > 0 ? "," : "") + format_exact_duration(config.backoff_list_ms[i]);
       }
       return text;
     }

@@ -1,19 +1,17 @@
 // A line of JSON -> JobDraft. Strict: a field that is not known is an error, since a misspelt
 // "delya_ms" would otherwise be a job that runs at once.
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/failure.h"
 #include "cli/job_draft.h"
+#include "cli/strict_json.h"
 #include "cli/text.h"
 
 namespace wq::cli {
-namespace {
+namespace {}  // namespace
 
-using Json = nlohmann::json;
-
-[[noreturn]] void fail_field(const std::string& field, const std::string& problem) {
+void fail_field(const std::string& field, const std::string& problem) {
   fail_usage(field + ": " + problem);
 }
 
@@ -33,13 +31,16 @@ std::string text_of(const std::string& field, const Json& value) {
   return value.get<std::string>();
 }
 
+namespace {
+
 std::string bytes_of_base64(const std::string& field, const Json& value) {
   std::optional<std::string> bytes = base64_decode(text_of(field, value));
   if (!bytes) fail_field(field, "must be base64 (RFC 4648, with padding)");
   return *std::move(bytes);
 }
 
-// `name` or `name`_base64 of an object, exactly one of them.
+}  // namespace
+
 std::string bytes_member(const std::string& where, const Json& object, const std::string& name) {
   const auto text = object.find(name);
   const auto base64 = object.find(name + "_base64");
@@ -49,6 +50,8 @@ std::string bytes_member(const std::string& where, const Json& object, const std
   if (text != object.end()) return text_of(where + "." + name, *text);
   return bytes_of_base64(where + "." + name + "_base64", *base64);
 }
+
+namespace {
 
 void read_headers(const Json& value, JobDraft& draft) {
   draft.headers.clear();
@@ -171,7 +174,9 @@ class MemberCheck {
   std::vector<Level> levels_;
 };
 
-Json parse_line(std::string_view line) {
+}  // namespace
+
+Json parse_strict(std::string_view line) {
   MemberCheck check;
   try {
     return Json::parse(
@@ -183,10 +188,8 @@ Json parse_line(std::string_view line) {
   }
 }
 
-}  // namespace
-
 JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
-  const Json json = parse_line(line);
+  const Json json = parse_strict(line);
   if (!json.is_object()) fail_usage("must be a JSON object with a payload");
   const bool has_text = json.contains("payload"), has_base64 = json.contains("payload_base64");
   if (has_text == has_base64) fail_field("payload", "give one of payload and payload_base64");

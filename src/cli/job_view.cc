@@ -108,11 +108,11 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   Card card;
   if (job.generation != 0) card.add("  token", token_text(job.id, job.generation));
   card.add("  attempts", std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts) +
-                             ", " + plural(job.exceptions, "exception"));
+                             ", " + format_count(job.exceptions) + " failed");
   card.add("  priority", std::to_string(job.priority));
   if (job.replays > 0) card.add("  replays", std::to_string(job.replays));
   card.add("  enqueued", time_and_age(job.enqueued_ms));
-  card.add("  ready", time_and_age(job.ready_ms));
+  if (job.ready_ms != 0) card.add("  ready", time_and_age(job.ready_ms));
   if (job.leased_ms != 0) card.add("  leased", time_and_age(job.leased_ms));
   if (job.deadline_ms != 0) card.add("  deadline", time_and_age(job.deadline_ms));
   if (job.state == WQ_STATE_DEAD) {
@@ -147,6 +147,31 @@ void write_payload(Output& out, const std::string& file, std::string_view payloa
     payload.remove_prefix(static_cast<size_t>(count));
   }
   if (::close(fd) != 0) fail_errno(file, errno);
+}
+
+std::string no_such_job(uint64_t id) {
+  return "there is no job " + std::to_string(id) +
+         ": it ended, was removed, or never was in this store";
+}
+
+Record outcome_record(const Outcome& outcome) {
+  Record record;
+  record.add("id", outcome.id);
+  if (outcome.generation != 0) record.add("token", token_text(outcome.id, outcome.generation));
+  record.add("outcome", outcome.outcome);
+  if (!outcome.message.empty()) record.add_bytes("message", outcome.message);
+  return record;
+}
+
+void tell_outcome(Output& out, const Outcome& outcome) {
+  if (out.json()) {
+    out.record(outcome_record(outcome));
+  } else if (!outcome.message.empty()) {
+    const std::string name = outcome.generation != 0 ? token_text(outcome.id, outcome.generation)
+                                                     : std::to_string(outcome.id);
+    const std::string prefix = outcome.names_job ? "" : name + ": ";
+    out.error_bytes("wq: " + prefix + outcome.message + "\n");
+  }
 }
 
 bool find_job(Context& context, const Store& store, const std::string& name, uint64_t id,

@@ -28,6 +28,19 @@ void print_job(Output& out, const Batch& batch, size_t i);
 // Writes exactly the payload: to a file, which is made anew, or with "-" to standard output.
 void write_payload(Output& out, const std::string& file, std::string_view payload);
 
+std::string no_such_job(uint64_t id);  // what is said when no queue has it
+
+// One thing that was done to a job, or was refused, and with --json told either way. `generation`
+// is 0 where only the job was named. `message` is empty if it was done.
+struct Outcome {
+  uint64_t id = 0, generation = 0;
+  std::string outcome;  // "acked", or the name of a code
+  std::string message;
+  bool names_job = false;  // the message does, so it is told without a name in front
+};
+Record outcome_record(const Outcome& outcome);
+void tell_outcome(Output& out, const Outcome& outcome);
+
 // The queue that holds job `id` in whatever state, and the job as it is now. With `name` only that
 // queue is asked. False if no queue has it: it ended, was removed, or never was.
 bool find_job(Context& context, const Store& store, const std::string& name, uint64_t id,

@@ -268,7 +268,8 @@ void LinesRunner::bury(Handler& handler, int status) {
   handler.child.close_stdin();
   if (deaths_ >= deaths_max && !finishing_) {
     broken_by = Failure{exit_other, 0,
-                        "the handlers end without answering a job: " +
+                        std::to_string(deaths_max) +
+                            " handlers in a row ended without a valid answer; the last one: " +
                             printable(failure_text(handler.child.stderr_tail(), how), 200)};
   }
   handler.ended_by.clear();

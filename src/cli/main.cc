@@ -15,7 +15,7 @@
 namespace wq::cli {
 namespace {
 
-void tell_failure(Output& out, const Failure& failure) {
+void tell_failure(Output& out, const Failure& failure, const std::string& command) {
   if (out.json()) {
     Record error;
     error.add("code", failure.code != 0 ? wq_error_name(failure.code) : "")
@@ -24,8 +24,8 @@ void tell_failure(Output& out, const Failure& failure) {
     out.error_bytes(to_json(Record().add("error", std::move(error))) + "\n");
     return;
   }
-  const char* const hint =
-      failure.exit_code == exit_usage && failure.code == 0 ? "; --help shows how" : "";
+  const std::string program = "wq" + (command.empty() ? "" : " " + command);
+  const std::string hint = failure.help_helps ? "; " + program + " --help shows how" : "";
   out.error_bytes("wq: " + failure.message + hint + "\n");
 }
 
@@ -51,18 +51,19 @@ int run_command(const Invocation& invocation) {
     } catch (const Failure&) {
       // Standard output is gone as well; the first failure is the one to tell.
     }
-    tell_failure(context.out(), failure);
+    tell_failure(context.out(), failure, invocation.name);
     return failure.exit_code;
   }
 }
 
 int run(int argc, char** argv) {
+  Invocation invocation;
   try {
-    const Invocation invocation = parse_arguments(argc, argv);
-    return invocation.command ? run_command(invocation) : invocation.exit_code;
+    parse_arguments(argc, argv, invocation);
+    return run_command(invocation);
   } catch (const Failure& failure) {  // wrong arguments; whether --json was among them is not known
     Output out{OutputOptions{}};
-    tell_failure(out, failure);
+    tell_failure(out, failure, invocation.name);
     return failure.exit_code;
   }
 }

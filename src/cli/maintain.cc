@@ -102,7 +102,7 @@ int run_verify(Context& context) {
     out.record(verify_record(report, log));
   } else if (report.problems == 0) {
     out.line(out.paint(Color::green, "ok") + ": " + plural(report.jobs, "job") + ", " +
-             format_count(report.entries) + " index entries and " +
+             plural(report.entries, "index entry", "index entries") + " and " +
              plural(log.records, "log record") + " checked in " +
              format_duration(report.elapsed_ms) + ", no problem found");
   } else {
@@ -118,31 +118,46 @@ int run_log_dump(Context& context, const LogDumpOptions& options) {
   const int32_t code = context.scan_log(dump_record, &dump, err);
   if (dump.failure) throw Failure(*dump.failure);
   if (code != WQ_CANCELLED) check(code, err);
-  context.out().note(plural(dump.told, "record"));
+  context.out().note(dump.told == 0 ? "no record" : plural(dump.told, "record"));
   if (dump.told == 0 && !dump.types_passed_over.empty()) {
     std::string types;
     for (const std::string& type : dump.types_passed_over) types += ' ' + printable(type);
     context.out().warning("no record of type " + printable(options.type) + "; there are:" + types);
   }
-  return exit_ok;
+  return dump.told == 0 ? exit_empty : exit_ok;
 }
+
+namespace {
+
+std::string version_text(uint32_t major, uint32_t minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+}  // namespace
 
 int run_version(Context& context) {
   Output& out = context.out();
-  const std::string header = std::to_string(WQ_VERSION_MAJOR) + "." +
-                             std::to_string(WQ_VERSION_MINOR) + "." +
-                             std::to_string(WQ_VERSION_PATCH);
+  const std::string header =
+      version_text(WQ_VERSION_MAJOR, WQ_VERSION_MINOR) + "." + std::to_string(WQ_VERSION_PATCH);
+  const std::string library = wq_version_string();
+  const std::string abi = version_text(WQ_ABI_VERSION >> 16, WQ_ABI_VERSION & 0xffff);
   if (out.json()) {
     Record record;
     record.add("version", header)
-        .add("library_version", wq_version_string())
+        .add("library_version", library)
         .add("abi_version", WQ_ABI_VERSION)
+        .add("abi", abi)
+        .add("format_version", wq_format_version())
         .add("build", wq_build_info());
     out.record(record);
-  } else {
-    out.line("wq " + header + " (library " + wq_version_string() + ")");
-    out.line(wq_build_info());
+    return exit_ok;
   }
+  out.line("wq " + header + (library == header ? "" : ", library " + library) + ", ABI " + abi +
+           ", store format " + std::to_string(wq_format_version()));
+  std::string build = wq_build_info();
+  const std::string known = "wq " + library + " ";
+  if (build.starts_with(known)) build.erase(0, known.size());
+  out.line(build);
   return exit_ok;
 }
 

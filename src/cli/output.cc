@@ -1,10 +1,12 @@
 #include "cli/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <numeric>
 
 #include "cli/failure.h"
 #include "cli/text.h"
@@ -22,6 +24,19 @@ bool want_colors(const std::string& mode) {
   const char* const terminal = std::getenv("TERM");
   if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
   return ::isatty(STDOUT_FILENO) == 1;
+}
+
+// 0 if standard output is no terminal, or one that does not tell.
+size_t terminal_columns() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+bool can_redraw() {
+  const char* const terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
 }
 
 // Returns 0 or the errno that stopped it, and leaves in `bytes` what was not written.
@@ -92,6 +107,7 @@ void Output::flush() {
 // Standard error is the last resort: if it does not take a text there is nobody left to tell.
 void Output::note(std::string_view text) {
   if (options_.quiet || options_.json) return;
+  flush();  // on a terminal both are read in the order in which they were told
   error_bytes(std::string(text) + "\n");
 }
 
@@ -102,6 +118,10 @@ void Output::warning(std::string_view text) {
 void Output::error_bytes(std::string_view bytes) {
   clear_status();
   write_or_drop(bytes);
+}
+
+void Output::clear_screen() {
+  if (!options_.json && can_redraw()) raw("\033[H\033[J");
 }
 
 void Output::status(std::string_view text) {
@@ -134,13 +154,23 @@ std::vector<size_t> Table::widths() const {
   return widths;
 }
 
+Color Table::color_of(size_t row, size_t column) const {
+  const auto paint = std::find_if(paints_.begin(), paints_.end(), [&](const Paint& p) {
+    return p.row == row && p.column == column;
+  });
+  return paint == paints_.end() ? Color::plain : paint->color;
+}
+
 void Table::print(Output& out) const {
   const std::vector<size_t> wide = widths();
-  const auto print_row = [&](const std::vector<std::string>& cells, const auto& color_of) {
+  const size_t total = std::accumulate(wide.begin(), wide.end(), 2 * (wide.size() - 1));
+  const size_t room = terminal_columns();
+  if (room != 0 && total > room) return print_blocks(out);
+  const auto print_row = [&](const std::vector<std::string>& cells, const auto& color_of_column) {
     std::string text;
     for (size_t i = 0; i < cells.size(); ++i) {
       const std::string pad(wide[i] - columns_of(cells[i]), ' ');
-      const std::string cell = out.paint(color_of(i), cells[i]);
+      const std::string cell = out.paint(color_of_column(i), cells[i]);
       if (i > 0) text += "  ";
       if (columns_[i].align == Align::right) {
         text += pad + cell;
@@ -154,12 +184,18 @@ void Table::print(Output& out) const {
   for (const Column& column : columns_) headings.push_back(column.heading);
   print_row(headings, [](size_t) { return Color::bold; });
   for (size_t r = 0; r < rows_.size(); ++r) {
-    print_row(rows_[r], [&](size_t column) {
-      const auto paint = std::find_if(paints_.begin(), paints_.end(), [&](const Paint& p) {
-        return p.row == r && p.column == column;
-      });
-      return paint == paints_.end() ? Color::plain : paint->color;
-    });
+    print_row(rows_[r], [&](size_t column) { return color_of(r, column); });
+  }
+}
+
+void Table::print_blocks(Output& out) const {
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    out.line(columns_[0].heading + " " + out.paint(Color::bold, rows_[r][0]));
+    Card card;
+    for (size_t i = 1; i < columns_.size(); ++i) {
+      card.add("  " + columns_[i].heading, out.paint(color_of(r, i), rows_[r][i]));
+    }
+    card.print(out);
   }
 }
 

@@ -36,12 +36,15 @@ class Output {
   uint64_t given_bytes() const { return given_bytes_; }
   uint64_t taken_bytes() const { return taken_bytes_; }
 
-  void note(std::string_view text);          // for people; not with --quiet or --json
+  void note(std::string_view text);          // for people, behind the results so far; not with
+                                             // --quiet or --json
   void warning(std::string_view text);       // always
   void error_bytes(std::string_view bytes);  // standard error of a command that runs for us
 
   void status(std::string_view text);
   void clear_status();
+  // Where a terminal can: what comes next begins at its top.
+  void clear_screen();
   bool has_status_line() const { return status_enabled_; }
 
   std::string paint(Color color, std::string_view text) const;
@@ -55,7 +58,8 @@ class Output {
   uint64_t given_bytes_ = 0, taken_bytes_ = 0;
 };
 
-// Rows of cells, printed with columns aligned. The first row is the heading.
+// Rows of cells, printed with columns aligned. The first row is the heading. On a terminal that is
+// too narrow each row becomes a block of lines.
 class Table {
  public:
   enum class Align { left, right };
@@ -77,6 +81,8 @@ class Table {
     Color color;
   };
   std::vector<size_t> widths() const;
+  Color color_of(size_t row, size_t column) const;
+  void print_blocks(Output& out) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

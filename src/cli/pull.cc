@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
+#include "cli/queue_view.h"
 #include "cli/text.h"
 
 namespace wq::cli {
@@ -73,10 +74,34 @@ void tell_or_give_back(Context& context, const PullOptions& options,
     const uint64_t released = give_back(handles, batch, static_cast<size_t>(told));
     failure.message += "; " + plural(released, "job") + " given back";
     if (released < untold) {
-      failure.message += ", " + format_count(untold - released) + " stay leased until the deadline";
+      failure.message +=
+          ", " + format_count(untold - released) + " still leased until the deadline";
     }
     throw;
   }
+}
+
+void tell_empty(Context& context, const PullOptions& options,
+                const std::vector<wq_queue*>& handles) {
+  context.out().note("no job is ready");
+  for (size_t i = 0; i < handles.size(); ++i) {
+    int32_t code = WQ_OK;
+    const std::string why = why_jobs_wait(options.queues[i], handles[i], code);
+    if (code != WQ_OK) context.out().note(why);
+  }
+}
+
+// Every queue is paused or disabled.
+[[noreturn]] void fail_not_active(const PullOptions& options, const std::vector<wq_queue*>& handles,
+                                  int32_t code) {
+  std::string message;
+  for (size_t i = 0; i < handles.size(); ++i) {
+    wq_error err = WQ_ERROR_INIT;
+    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+    check(wq_queue_get_stats(handles[i], &stats, &err), err);
+    message += (i == 0 ? "" : "; ") + status_problem(options.queues[i], stats.status);
+  }
+  throw Failure{exit_refused, code, std::move(message)};
 }
 
 }  // namespace
@@ -85,7 +110,7 @@ int run_pull(Context& context, const PullOptions& options) {
   wq_lease_options take = WQ_LEASE_OPTIONS_INIT;
   take.max_jobs = options.count;
   take.wait_ms = parse_duration_ms("--wait", options.wait, true);
-  if (!options.lease.empty()) take.lease_ms = parse_duration_ms("--lease", options.lease);
+  take.lease_ms = parse_lease_ms(options.lease);
   if (!options.payload_file.empty() && options.count != 1) {
     fail_usage("--payload takes one job; leave -n away");
   }
@@ -108,9 +133,10 @@ int run_pull(Context& context, const PullOptions& options) {
                                   nullptr, batch.out(), &err);
     if (pulled > 0 && code > WQ_OK) break;
     if (code == WQ_EMPTY) {
-      context.out().note("no job is ready");
+      tell_empty(context, options, handles);
       return exit_empty;
     }
+    if (code == WQ_PAUSED || code == WQ_DISABLED) fail_not_active(options, handles, code);
     check(code, err);
     tell_or_give_back(context, options, handles, batch);
     pulled += static_cast<uint32_t>(wq_batch_count(batch.get()));

@@ -6,6 +6,7 @@
 // change.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "cli/job_draft.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
+#include "cli/queue_view.h"
 #include "cli/text.h"
 
 namespace wq::cli {
@@ -24,12 +26,31 @@ namespace {
 
 constexpr uint64_t payload_bytes_default_max = 16 << 20;
 constexpr size_t group_jobs_max = 10'000;
-constexpr size_t group_bytes_max = 4 << 20;  // a longer group would gain nothing
+constexpr size_t group_bytes_max = 4 << 20;        // a longer group would gain nothing
+constexpr uint64_t disk_reserve_bytes = 64 << 20;  // the default of wq.h
 // A line of JSON may escape each byte of its payload with six.
 constexpr uint64_t json_line_bytes_extra = 1 << 20;
 
+// "-" alone is standard input, as for other commands.
+bool reads_input(const PushOptions& options) {
+  return options.payloads.empty() || (options.payloads.size() == 1 && options.payloads[0] == "-");
+}
+
 std::string were_pushed(uint64_t count, const char* which = "") {
   return plural(count, "job") + which + (count == 1 ? " was" : " were") + " pushed";
+}
+
+std::string ids_text(uint64_t first, uint64_t last) {
+  return first == last ? "id " + std::to_string(first)
+                       : "ids " + std::to_string(first) + " to " + std::to_string(last);
+}
+
+// What a full disk has left; the store keeps a reserve for settling.
+std::string free_space(const std::string& store) {
+  struct statvfs info {};
+  if (::statvfs(store.c_str(), &info) != 0) return "at " + store;
+  return store + " has " + format_bytes(uint64_t{info.f_bavail} * info.f_frsize) +
+         " free, pushing needs more than " + format_bytes(disk_reserve_bytes);
 }
 
 class InputFile {
@@ -87,8 +108,11 @@ class Pusher {
   uint64_t pushed() const { return pushed_; }
   bool has_group() const { return !group_.empty(); }
   void finish();
+  // How many jobs the input has, where that is known before the first is pushed.
+  void set_total(uint64_t total) { total_ = total; }
 
  private:
+  std::string were_not_pushed() const;
   void tell(const std::vector<wq_enqueued>& enqueued);
 
   Context& context_;
@@ -98,7 +122,8 @@ class Pusher {
   Queue queue_;
   std::vector<JobDraft> group_;
   size_t group_bytes_ = 0;
-  uint64_t pushed_ = 0, first_id_ = 0, last_id_ = 0;
+  uint64_t pushed_ = 0, first_id_ = 0, last_id_ = 0, total_ = 0;
+  bool finishing_ = false;
   Stopwatch watch_;
 };
 
@@ -114,7 +139,11 @@ void Pusher::push_group() {
                       enqueued.data(), sizeof(wq_enqueued), nullptr, &err);
   if (code != WQ_OK) {
     std::string message = message_of(code, err);
-    if (pushed_ > 0) message += "; " + were_pushed(pushed_, " before it");
+    if (code == WQ_DISABLED) message = status_problem(options_.queue, WQ_STATUS_DISABLED);
+    if (code == WQ_E_NO_SPACE) message += "; " + free_space(context_.store_path());
+    if (pushed_ > 0 || code == WQ_E_NO_SPACE) {
+      message += "; " + were_pushed(pushed_, " before it");
+    }
     if (wq_error_maybe_committed(code)) message += "; these jobs may have been pushed all the same";
     throw Failure{exit_code_of(code), code, std::move(message)};
   }
@@ -124,12 +153,19 @@ void Pusher::push_group() {
   try {
     tell(enqueued);
   } catch (Failure& failure) {
-    failure.message += "; " + were_pushed(pushed_) + " all the same (ids " +
-                       std::to_string(first_id_) + " to " + std::to_string(last_id_) + ")";
+    failure.message += "; " + were_pushed(pushed_) + " all the same (" +
+                       ids_text(first_id_, last_id_) + ")" + were_not_pushed();
     throw;
   }
   group_.clear();
   group_bytes_ = 0;
+}
+
+std::string Pusher::were_not_pushed() const {
+  if (finishing_ || (total_ != 0 && total_ == pushed_)) return "";
+  if (total_ == 0) return "; the rest of the input was not";
+  const uint64_t rest = total_ - pushed_;
+  return "; the other " + format_count(rest) + (rest == 1 ? " was not" : " were not");
 }
 
 void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
@@ -139,7 +175,7 @@ void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
       Record record;
       record.add("id", job.job_id).add_bytes("queue", options_.queue);
       out.record(record.add("lsn", job.lsn));
-    } else if (options_.ids || !options_.payloads.empty() || options_.format == "whole") {
+    } else if (options_.ids || !reads_input(options_) || options_.format == "whole") {
       out.line(std::to_string(job.job_id));
     }
   }
@@ -147,18 +183,20 @@ void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
 }
 
 void Pusher::finish() {
+  finishing_ = true;
   push_group();
+  if (pushed_ == 0) {
+    context_.out().note("nothing to push: the input has no job");
+    return;
+  }
   wq_error err = WQ_ERROR_INIT;
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   check(wq_queue_get_config(queue_.get(), &config, &err), err);
   const uint32_t level = durability_ != 0 ? durability_ : config.durability;
-  const double seconds = watch_.seconds();
-  std::string text = "pushed " + plural(pushed_, "job") + " to " + printable(options_.queue, 60);
-  if (pushed_ > 1) {
-    text += " (ids " + std::to_string(first_id_) + " to " + std::to_string(last_id_) + ", " +
-            format_rate(per_second(pushed_, seconds)) + ")";
-  }
-  context_.out().note(text + ", durability: " + durability_name(level));
+  const std::string rate = rate_of(pushed_, watch_.seconds());
+  context_.out().note("pushed " + plural(pushed_, "job") + " to " + printable(options_.queue, 60) +
+                      " (" + ids_text(first_id_, last_id_) + (rate.empty() ? "" : ", " + rate) +
+                      "), durability: " + durability_name(level));
 }
 
 JobDraft base_draft(const PushOptions& options) {
@@ -166,6 +204,8 @@ JobDraft base_draft(const PushOptions& options) {
   if (!options.delay.empty()) draft.delay_ms = parse_duration_ms("--delay", options.delay);
   if (!options.at.empty()) draft.run_at_ms = parse_time_ms("--at", options.at);
   if (!options.backoff.empty()) draft.backoff = parse_backoff("--backoff", options.backoff);
+  // Of a job "none" means no delay; kind 0 would be the policy of the queue.
+  if (options.backoff == "none") draft.backoff.kind = WQ_BACKOFF_FIXED;
   draft.has_priority = options.priority >= 0;
   if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
   draft.max_attempts = options.max_attempts;
@@ -218,6 +258,7 @@ class LineSource {
       return draft;
     } catch (Failure& failure) {
       failure.message = "line " + std::to_string(number) + ": " + failure.message;
+      failure.help_helps = false;
       throw;
     }
   }
@@ -258,10 +299,11 @@ void push_input(Context& context, const PushOptions& options, uint64_t payload_b
   const LineSource source(options, payload_bytes_max);
   const bool from_memory = source.json() && !input.regular() && !options.partial;
   const std::string text = from_memory ? read_all(input.fd(), input.name(), UINT64_MAX) : "";
+  uint64_t total = 0;
   if (!options.partial && (from_memory || input.regular())) {
     LineReader reader = from_memory ? source.reader_of(text) : source.reader_of(input);
     try {
-      source.read(reader, [](const JobDraft&) {});
+      source.read(reader, [&](const JobDraft&) { ++total; });
     } catch (Failure& failure) {
       failure.message += "; nothing was pushed";
       throw;
@@ -269,6 +311,7 @@ void push_input(Context& context, const PushOptions& options, uint64_t payload_b
     if (input.regular()) input.rewind();
   }
   Pusher pusher(context, options, payload_bytes_max);
+  pusher.set_total(total);
   LineReader reader = from_memory ? source.reader_of(text) : source.reader_of(input);
   push_lines(context, source, reader, pusher, input.size_bytes());
   pusher.finish();
@@ -277,6 +320,7 @@ void push_input(Context& context, const PushOptions& options, uint64_t payload_b
 void push_arguments(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
   const JobDraft base = base_draft(options);
   Pusher pusher(context, options, payload_bytes_max);
+  pusher.set_total(options.payloads.size());
   for (const std::string& payload : options.payloads) {
     JobDraft draft = base;
     draft.payload = payload;
@@ -292,10 +336,16 @@ int run_push(Context& context, const PushOptions& options) {
                                          ? payload_bytes_default_max
                                          : parse_size("--payload-max", options.payload_max);
   if (payload_bytes_max == 0) fail_usage("--payload-max: must be at least 1");
-  if (!options.payloads.empty() && (options.file_given || options.format != "lines")) {
-    fail_usage("push: --file and --format go without payloads as arguments");
+  if (!reads_input(options) && (options.file_given || options.format != "lines")) {
+    fail_usage("--file and --format go without payloads as arguments");
   }
-  if (options.payloads.empty()) {
+  if (!options.payloads.empty() && options.file_given) {
+    fail_usage("- is standard input; --file names another");
+  }
+  if (!options.at.empty() && parse_time_ms("--at", options.at) <= wall_clock_ms()) {
+    context.out().note("note: --at lies in the past; the job is ready at once");
+  }
+  if (reads_input(options)) {
     if (options.file == "-" && ::isatty(STDIN_FILENO) == 1) {
       context.out().note("reading jobs from the terminal, one per line; Ctrl-D ends");
     }

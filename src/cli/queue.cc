@@ -21,7 +21,7 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
   }
   if (!options.lease.empty()) {
     config.fields |= WQ_CONFIG_LEASE_MS;
-    config.lease_ms = parse_duration_ms("--lease", options.lease);
+    config.lease_ms = parse_lease_ms(options.lease);
   }
   if (!options.durability.empty()) {
     config.fields |= WQ_CONFIG_DURABILITY;
@@ -62,13 +62,13 @@ wq_queue_stats stats_of(const Queue& queue) {
   return stats;
 }
 
-// How many jobs are in one of the states, and how: "3 ready, 1 dead".
+// How many jobs are in one of the states, and how: "3 ready, 1 dead". Empty if there is none.
 std::string jobs_in(const wq_queue_stats& stats, uint32_t states) {
   const uint64_t counts[] = {0,         stats.ready, stats.delayed, stats.leased, stats.running,
                              stats.dead};
   std::string text;
   for (uint32_t state = WQ_STATE_READY; state <= WQ_STATE_DEAD; ++state) {
-    if ((states & WQ_STATE_BIT(state)) == 0) continue;
+    if ((states & WQ_STATE_BIT(state)) == 0 || counts[state] == 0) continue;
     text += (text.empty() ? "" : ", ") + format_count(counts[state]) + " " + state_name(state);
   }
   return text;
@@ -76,9 +76,15 @@ std::string jobs_in(const wq_queue_stats& stats, uint32_t states) {
 
 int clear_queue(Context& context, const Queue& queue, const QueueOptions& options) {
   const uint32_t states = states_of(options.states);
+  const std::string jobs = jobs_in(stats_of(queue), states);
+  if (jobs.empty()) {
+    if (context.out().json()) context.out().record(Record().add("removed", 0));
+    context.out().note("no job to remove");
+    return exit_empty;
+  }
   if (!options.yes) {
-    fail_usage("this would remove the jobs of " + printable(options.queue, 60) + " (" +
-               jobs_in(stats_of(queue), states) + ") for ever; say --yes to do it");
+    fail(exit_usage, "this would remove the jobs of " + printable(options.queue, 60) + " (" + jobs +
+                         ") for ever; say --yes to do it");
   }
   wq_error err = WQ_ERROR_INIT;
   uint64_t removed = 0;
@@ -91,8 +97,9 @@ int clear_queue(Context& context, const Queue& queue, const QueueOptions& option
 int remove_queue(Context& context, const Queue& queue, const QueueOptions& options) {
   constexpr uint32_t all_states = WQ_STATE_BIT(WQ_STATE_DEAD + 1) - WQ_STATE_BIT(WQ_STATE_READY);
   if (!options.yes) {
-    fail_usage("this would delete " + printable(options.queue, 60) + " and all its jobs (" +
-               jobs_in(stats_of(queue), all_states) + ") for ever; say --yes to do it");
+    const std::string jobs = jobs_in(stats_of(queue), all_states);
+    fail(exit_usage, "this would delete " + printable(options.queue, 60) + " and all its jobs (" +
+                         (jobs.empty() ? "it has none" : jobs) + ") for ever; say --yes to do it");
   }
   wq_error err = WQ_ERROR_INIT;
   check(wq_queue_delete(queue.get(), nullptr, &err), err);
@@ -112,10 +119,10 @@ int change_status(Context& context, const Store& store, const Queue& queue, Queu
   if (action == QueueAction::disable) code = wq_queue_disable(queue.get(), nullptr, &err);
   if (action == QueueAction::enable) code = wq_queue_enable(queue.get(), nullptr, &err);
   if (code == WQ_CONFLICT) {
-    throw Failure{exit_refused, code,
-                  action == QueueAction::enable
-                      ? "the queue is paused, not disabled; wq queue resume makes it active"
-                      : "the queue is disabled and stays so; wq queue enable makes it active"};
+    throw Failure{
+        exit_refused, code,
+        status_problem(options.queue,
+                       action == QueueAction::enable ? WQ_STATUS_PAUSED : WQ_STATUS_DISABLED)};
   }
   check(code, err);
   tell_configs(context, store, {options.queue});

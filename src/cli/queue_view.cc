@@ -37,6 +37,35 @@ const char* status_name(uint32_t status) {
   return status < std::size(names) ? names[status] : "unknown";
 }
 
+std::string status_problem(const std::string& name, uint32_t status) {
+  const std::string shown = printable(name, 60);
+  const bool paused = status == WQ_STATUS_PAUSED;
+  return "queue '" + shown + "' is " + status_name(status) + "; wq queue " +
+         (paused ? "resume " : "enable ") + shown;
+}
+
+std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& code) {
+  wq_error err = WQ_ERROR_INIT;
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  check(wq_queue_get_config(queue, &config, &err), err);
+  check(wq_queue_get_stats(queue, &stats, &err), err);
+  const uint64_t held = stats.leased + stats.running;
+  const bool at_limit = config.max_running != 0 && held >= config.max_running;
+  code = WQ_OK;
+  if (stats.ready == 0 || (stats.status == WQ_STATUS_ACTIVE && !at_limit)) return "";
+  const std::string waiting = plural(stats.ready, "job") + (stats.ready == 1 ? " waits" : " wait");
+  if (stats.status != WQ_STATUS_ACTIVE) {
+    code = stats.status == WQ_STATUS_PAUSED ? WQ_PAUSED : WQ_DISABLED;
+    return waiting + ": " + status_problem(name, stats.status);
+  }
+  code = WQ_E_FULL;
+  const std::string shown = printable(name, 60);
+  return waiting + ": queue '" + shown + "' has " + format_count(held) +
+         " leased or running, as many as its max running allows; settle them, or wq queue set " +
+         shown + " --max-running N";
+}
+
 void tell_configs(Context& context, const Store& store, const std::vector<std::string>& names) {
   using Align = Table::Align;
   Table table({{"queue"},
@@ -59,7 +88,7 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
     } else {
       table.add({printable(name, 60), status_name(config.status),
                  config.max_running == 0 ? "no limit" : format_count(config.max_running),
-                 format_count(config.max_retries), format_duration(config.lease_ms),
+                 format_count(config.max_retries), format_exact_duration(config.lease_ms),
                  durability_name(config.durability), backoff_text(config),
                  std::to_string(config.version)});
     }

@@ -39,6 +39,7 @@ struct Verdict {
   uint32_t kind = WQ_SETTLE_ACK;  // WQ_SETTLE_...
   wq_token token{};
   uint32_t queue_index = 0, attempt = 0;
+  bool last_attempt = false;
   std::string error;
 };
 

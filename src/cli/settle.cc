@@ -33,7 +33,7 @@ constexpr size_t call_jobs_max = 10'000;
 class Settler {
  public:
   Settler(SettleKind kind, const SettleOptions& options) : kind_(kind), options_(options) {
-    lease_ms_ = options.lease.empty() ? 0 : parse_duration_ms("--lease", options.lease);
+    lease_ms_ = parse_lease_ms(options.lease);
     durability_ = durability_of("--durability", options.durability);
     fill_item();
   }
@@ -93,11 +93,13 @@ class Settler {
   wq_settle_item item_ = WQ_SETTLE_ITEM_INIT;
 };
 
-// The tokens of one queue, and where they stand on the command line.
+// The tokens of one queue, where they stand on the command line, and whether the job has no attempt
+// left.
 struct QueueTokens {
   Queue queue;
   std::vector<wq_token> tokens;
   std::vector<size_t> places;
+  std::vector<bool> last_attempts;
 };
 
 std::map<std::string, QueueTokens> by_queue(Context& context, const Store& store,
@@ -108,24 +110,38 @@ std::map<std::string, QueueTokens> by_queue(Context& context, const Store& store
     Queue queue;
     Batch batch;
     if (!find_job(context, store, only, tokens[i].id, queue, batch)) continue;
-    QueueTokens& mine = found[std::string(view_of(job_at(batch, 0).queue_name))];
+    const wq_job job = job_at(batch, 0);
+    QueueTokens& mine = found[std::string(view_of(job.queue_name))];
     if (mine.queue.get() == nullptr) mine.queue = std::move(queue);
     mine.tokens.push_back(tokens[i]);
     mine.places.push_back(i);
+    mine.last_attempts.push_back(job.attempts >= job.max_attempts);
   }
   return found;
 }
 
-void tell_outcome(Output& out, const std::string& name, const std::string& done, int32_t code,
-                  const std::string& message) {
-  if (out.json()) {
-    Record record;
-    record.add("job", name).add("outcome", code == WQ_OK ? done : wq_error_name(code));
-    if (code != WQ_OK) record.add("message", message);
-    out.record(record);
-  } else if (code != WQ_OK) {
-    out.error_bytes("wq: " + name + ": " + message + "\n");
+// What became of one token.
+struct Settled {
+  // A job that no queue has any more was settled or removed: its token is as stale as can be.
+  int32_t code = WQ_STALE;
+  bool dead = false;
+};
+
+void tell_settled(Output& out, const wq_token& token, const Settled& settled, SettleKind kind,
+                  const std::string& done) {
+  Outcome outcome{token.id, token.generation, done, ""};
+  if (settled.code != WQ_OK) {
+    outcome.outcome = wq_error_name(settled.code);
+    outcome.message = wq_strerror(settled.code);
   }
+  if (settled.code == WQ_STALE) {
+    outcome.message =
+        "settled already, or the lease ended; see wq show " + std::to_string(token.id);
+  }
+  if (!out.json() || settled.code != WQ_OK || kind != SettleKind::nack) {
+    return tell_outcome(out, outcome);
+  }
+  out.record(outcome_record(outcome).add("dead", settled.dead));
 }
 
 }  // namespace
@@ -135,23 +151,28 @@ int run_settle(Context& context, SettleKind kind, const SettleOptions& options) 
   for (const std::string& text : options.tokens) tokens.push_back(parse_token(text));
   const Settler settler(kind, options);
   const Store store = context.open_store();
-  // A job that no queue has any more was settled or removed: its token is as stale as can be.
-  std::vector<int32_t> codes(tokens.size(), WQ_STALE);
+  std::vector<Settled> all(tokens.size());
   for (const auto& [name, mine] : by_queue(context, store, options.queue, tokens)) {
-    std::vector<int32_t> of_queue;
-    settler.settle(mine.queue.get(), mine.tokens, of_queue);
-    for (size_t i = 0; i < of_queue.size(); ++i) codes[mine.places[i]] = of_queue[i];
+    std::vector<int32_t> codes;
+    settler.settle(mine.queue.get(), mine.tokens, codes);
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const bool dead = options.dead || (kind == SettleKind::nack && mine.last_attempts[i]);
+      all[mine.places[i]] = {codes[i], codes[i] == WQ_OK && dead};
+    }
   }
   const std::string done = outcome_name(kind, options.dead);
-  uint64_t settled = 0;
+  uint64_t settled = 0, dead = 0;
   int exit_code = exit_ok;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    tell_outcome(context.out(), token_text(tokens[i].id, tokens[i].generation), done, codes[i],
-                 wq_strerror(codes[i]));
-    settled += codes[i] == WQ_OK;
-    if (codes[i] != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(codes[i]);
+    tell_settled(context.out(), tokens[i], all[i], kind, done);
+    settled += all[i].code == WQ_OK;
+    dead += all[i].dead;
+    if (all[i].code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(all[i].code);
   }
-  if (settled > 0) context.out().note(done + " " + plural(settled, "job"));
+  const std::string died =
+      dead > 0 ? ", " + format_count(dead) + " dead: no attempt left, see wq dead ls" : "";
+  if (settled > 0)
+    context.out().note(done + " " + plural(settled, "job") + (options.dead ? "" : died));
   return exit_code;
 }
 
@@ -168,9 +189,15 @@ int run_cancel(Context& context, const CancelOptions& options) {
     const int32_t code = find_job(context, store, options.queue, id, queue, batch)
                              ? wq_job_cancel(queue.get(), id, nullptr, &err)
                              : WQ_E_NOT_FOUND;
-    const std::string message =
-        code == WQ_CONFLICT ? "the job is dead; see wq dead rm" : message_of(code, err);
-    tell_outcome(context.out(), std::to_string(id), "cancelled", code, message);
+    Outcome outcome{id, 0, "cancelled", ""};
+    if (code != WQ_OK) {
+      outcome.outcome = wq_error_name(code);
+      outcome.message = code == WQ_CONFLICT      ? "the job is dead; see wq dead rm"
+                        : code == WQ_E_NOT_FOUND ? no_such_job(id)
+                                                 : message_of(code, err);
+    }
+    outcome.names_job = code == WQ_E_NOT_FOUND;
+    tell_outcome(context.out(), outcome);
     cancelled += code == WQ_OK;
     if (code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(code);
   }

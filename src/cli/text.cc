@@ -87,24 +87,72 @@ struct Unit {
 };
 
 constexpr Unit duration_units[] = {
-    {"ms", 1}, {"s", ms_per_second}, {"m", ms_per_minute}, {"h", ms_per_hour}, {"d", ms_per_day}};
+    {"d", ms_per_day},    {"h", ms_per_hour}, {"m", ms_per_minute},
+    {"s", ms_per_second}, {"ms", 1},          {"min", ms_per_minute}};
+constexpr size_t plain_duration_units = 5;  // those that format_exact_duration uses, largest first
 constexpr Unit size_units[] = {{"", 1},           {"B", 1},         {"K", 1u << 10},
                                {"KiB", 1u << 10}, {"M", 1u << 20},  {"MiB", 1u << 20},
                                {"G", 1u << 30},   {"GiB", 1u << 30}};
 
 template <size_t n>
-std::optional<uint64_t> parse_with_unit(std::string_view text, const Unit (&units)[n]) {
-  const size_t digits = text.find_first_not_of("0123456789");
-  const std::string_view number = text.substr(0, digits);
-  const std::string_view unit = digits == text.npos ? "" : text.substr(digits);
-  uint64_t value = 0;
-  if (!parse_whole(number, value)) return std::nullopt;
-  for (const Unit& candidate : units) {
-    if (candidate.name != unit) continue;
-    if (value > static_cast<uint64_t>(INT64_MAX) / candidate.factor) return std::nullopt;
-    return value * candidate.factor;
+std::optional<uint64_t> factor_of(std::string_view name, const Unit (&units)[n]) {
+  for (const Unit& unit : units) {
+    if (unit.name == name) return unit.factor;
   }
   return std::nullopt;
+}
+
+// Takes digits from the front of `text`.
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+std::optional<uint64_t> parse_size_bytes(std::string_view text) {
+  uint64_t value = 0;
+  if (!parse_whole(take_digits(text), value)) return std::nullopt;
+  const std::optional<uint64_t> factor = factor_of(text, size_units);
+  if (!factor || value > static_cast<uint64_t>(INT64_MAX) / *factor) return std::nullopt;
+  return value * *factor;
+}
+
+// "1.5" of a unit in milliseconds; what is below a millisecond must be zero.
+std::optional<uint64_t> scaled_ms(std::string_view whole, std::string_view decimals,
+                                  uint64_t factor) {
+  constexpr size_t decimals_max = 9;
+  uint64_t value = 0, part = 0, scale = 1;
+  if (!parse_whole(whole, value) || value > static_cast<uint64_t>(INT64_MAX) / factor ||
+      decimals.size() > decimals_max) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < decimals.size(); ++i) scale *= 10;
+  if (!decimals.empty()) parse_whole(decimals, part);
+  if (part * factor % scale != 0) return std::nullopt;
+  return value * factor + part * factor / scale;
+}
+
+// "30s", "1.5s", "1h30m": parts whose units get smaller.
+std::optional<int64_t> parse_duration_parts(std::string_view text) {
+  uint64_t total_ms = 0, factor_before = UINT64_MAX;
+  while (!text.empty()) {
+    const std::string_view whole = take_digits(text);
+    std::string_view decimals;
+    if (text.starts_with('.')) {
+      text.remove_prefix(1);
+      decimals = take_digits(text);
+      if (decimals.empty()) return std::nullopt;
+    }
+    const std::string_view unit = text.substr(0, text.find_first_of("0123456789"));
+    text.remove_prefix(unit.size());
+    const std::optional<uint64_t> factor = factor_of(unit, duration_units);
+    if (!factor || *factor >= factor_before) return std::nullopt;
+    const std::optional<uint64_t> part_ms = scaled_ms(whole, decimals, *factor);
+    if (!part_ms || *part_ms > static_cast<uint64_t>(INT64_MAX) - total_ms) return std::nullopt;
+    total_ms += *part_ms;
+    factor_before = *factor;
+  }
+  return static_cast<int64_t>(total_ms);
 }
 
 // Offset of a zone in minutes: "Z", "+02:00", "-0530".
@@ -241,8 +289,8 @@ size_t columns_of(std::string_view text) {
 int64_t parse_duration_ms(std::string_view option, std::string_view text, bool forever_allowed) {
   if (forever_allowed && text == "forever") return -1;
   if (text == "0") return 0;
-  const std::optional<uint64_t> value = parse_with_unit(text, duration_units);
-  if (value) return static_cast<int64_t>(*value);
+  const std::optional<int64_t> value = parse_duration_parts(text);
+  if (value && !text.empty()) return *value;
   uint64_t bare = 0;
   if (parse_whole(text, bare)) {
     const std::string number(text);
@@ -250,12 +298,19 @@ int64_t parse_duration_ms(std::string_view option, std::string_view text, bool f
                "s, " + number + "m, " + number + "h or " + number + "d");
   }
   fail_value(option, text,
-             forever_allowed ? "a duration (500ms, 30s, 5m, 2h, 7d, 0, forever)"
-                             : "a duration (500ms, 30s, 5m, 2h, 7d, 0)");
+             forever_allowed ? "a duration (500ms, 30s, 5m, 1h30m, 7d, 0, forever)"
+                             : "a duration (500ms, 30s, 5m, 1h30m, 7d, 0)");
+}
+
+int64_t parse_lease_ms(std::string_view text) {
+  if (text.empty()) return 0;
+  const int64_t lease_ms = parse_duration_ms("--lease", text);
+  if (lease_ms == 0) fail_usage("--lease: must be above 0; leave it out for that of the queue");
+  return lease_ms;
 }
 
 uint64_t parse_size(std::string_view option, std::string_view text) {
-  const std::optional<uint64_t> value = parse_with_unit(text, size_units);
+  const std::optional<uint64_t> value = parse_size_bytes(text);
   if (!value) fail_value(option, text, "a size (512, 64KiB, 16MiB, 1GiB)");
   return *value;
 }
@@ -265,6 +320,24 @@ int64_t parse_time_ms(std::string_view option, std::string_view text) {
   if (parse_whole(text, unix_ms) && unix_ms >= 0) return unix_ms;
   const std::optional<int64_t> time = parse_rfc3339_ms(text);
   if (!time) fail_value(option, text, "a time (2026-05-01T12:00:00Z, or ms since 1970)");
+  return *time;
+}
+
+int64_t parse_bound_ms(std::string_view option, std::string_view text) {
+  if (text.empty()) return 0;
+  if (text == "0") return wall_clock_ms();
+  if (const std::optional<int64_t> ago_ms = parse_duration_parts(text)) {
+    return wall_clock_ms() - *ago_ms;
+  }
+  // Small numbers are no times since 1970 but durations without a unit.
+  constexpr int64_t time_ms_min = 10'000'000'000;
+  int64_t unix_ms = 0;
+  if (parse_whole(text, unix_ms) && unix_ms >= time_ms_min) return unix_ms;
+  const std::optional<int64_t> time = parse_rfc3339_ms(text);
+  if (!time) {
+    fail_value(option, text,
+               "a time (2026-05-01T12:00:00Z, ms since 1970) or how long ago (30m, 2h, 7d)");
+  }
   return *time;
 }
 
@@ -341,6 +414,21 @@ std::string format_duration(int64_t duration_ms) {
   return text.data();
 }
 
+std::string format_exact_duration(int64_t duration_ms) {
+  if (duration_ms <= 0 || duration_ms % ms_per_second != 0) {
+    return duration_ms == 0 ? "0" : std::to_string(duration_ms) + "ms";
+  }
+  std::string text;
+  int64_t rest_ms = duration_ms;
+  for (size_t i = 0; i < plain_duration_units; ++i) {
+    const auto factor = static_cast<int64_t>(duration_units[i].factor);
+    if (rest_ms / factor == 0) continue;
+    text += std::to_string(rest_ms / factor) + std::string(duration_units[i].name);
+    rest_ms %= factor;
+  }
+  return text;
+}
+
 std::string format_time(int64_t time_ms) {
   if (time_ms == 0) return "-";
   const std::time_t seconds = static_cast<std::time_t>(time_ms / ms_per_second);
@@ -361,8 +449,15 @@ std::string format_rate(double per_second) {
   return text.data();
 }
 
-std::string plural(uint64_t count, std::string_view noun) {
-  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+std::string rate_of(uint64_t count, double seconds) {
+  constexpr uint64_t count_min = 100;
+  if (count < count_min || seconds < 1) return "";
+  return format_rate(static_cast<double>(count) / seconds);
+}
+
+std::string plural(uint64_t count, std::string_view noun, std::string_view nouns) {
+  const std::string many = nouns.empty() ? std::string(noun) + "s" : std::string(nouns);
+  return format_count(count) + " " + (count == 1 ? std::string(noun) : many);
 }
 
 }  // namespace wq::cli

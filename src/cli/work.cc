@@ -8,6 +8,7 @@
 // Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
 // for the rest; the second one kills the processes. After SIGKILL the leases stay until their
 // deadline, or until --expire-leases takes them back.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +20,11 @@
 #include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
+#include "cli/queue_view.h"
 #include "cli/runner.h"
 #include "cli/signals.h"
 #include "cli/text.h"
+#include "cli/work_totals.h"
 
 namespace wq::cli {
 namespace {
@@ -36,10 +39,6 @@ constexpr int64_t poll_ready_ms = 100;
 constexpr size_t feed_group_max = 1000;
 constexpr uint64_t feed_line_bytes_max = 16 << 20;
 
-struct Totals {
-  uint64_t leased = 0, acked = 0, retried = 0, failed = 0, released = 0, stale = 0, fed = 0;
-};
-
 class Worker {
  public:
   Worker(Context& context, const WorkOptions& options);
@@ -53,7 +52,6 @@ class Worker {
   void hand_out(const Batch& batch);
   void settle();
   void settle_queue(size_t queue_index, const std::vector<const Verdict*>& verdicts);
-  void count(const Verdict& verdict, int32_t code);
   void tell(const Verdict& verdict, int32_t code);
   void extend();
   void feed();
@@ -65,9 +63,7 @@ class Worker {
   void stop();
   void tell_start();
   void tell_summary();
-  uint64_t settled() const {
-    return totals_.acked + totals_.retried + totals_.failed + totals_.released + totals_.stale;
-  }
+  void fail_if_jobs_wait() const;
 
   Context& context_;
   const WorkOptions& options_;
@@ -81,7 +77,7 @@ class Worker {
   steady_clock::time_point extend_at_{}, ask_at_{};
   std::optional<LineReader> feed_;
   std::unique_ptr<Runner> runner_;
-  Totals totals_;
+  WorkTotals totals_;
   Stopwatch watch_;
   std::optional<Progress> progress_;
   bool stopping_ = false, killed_ = false, feed_has_more_ = false;
@@ -104,13 +100,14 @@ Worker::Worker(Context& context, const WorkOptions& options)
     : context_(context),
       options_(options),
       durability_(durability_of("--durability", options.durability)),
-      lease_ms_(options.lease.empty() ? 0 : parse_duration_ms("--lease", options.lease)) {
+      lease_ms_(parse_lease_ms(options.lease)) {
   RunnerOptions runner = runner_options_of(options, context.out().json());
   runner_ = options.lines.empty() ? make_exec_runner(context.out(), std::move(runner))
                                   : make_lines_runner(context.out(), std::move(runner));
   OpenOptions open;
   open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
   open.expire_leases = options.expire_leases;
+  context.mark_store_for_commands();
   store_ = context.open_store(open);
   open_queues();
   if (options.feed) feed_.emplace(STDIN_FILENO, "standard input", '\n', feed_line_bytes_max);
@@ -130,6 +127,9 @@ void Worker::open_queues() {
     check(wq_queue_get_config(handles_.back(), &config, &err), err);
     check(wq_queue_get_stats(handles_.back(), &stats, &err), err);
     waiting += stats.ready;
+    if (stats.status != WQ_STATUS_ACTIVE) {
+      context_.out().note("no job is handed out: " + status_problem(name, stats.status));
+    }
     const int64_t lease_ms = lease_ms_ != 0 ? lease_ms_ : config.lease_ms;
     const int64_t every_ms = std::max<int64_t>(1, lease_ms / 3);
     extend_every_ms_ = extend_every_ms_ == 0 ? every_ms : std::min(extend_every_ms_, every_ms);
@@ -153,9 +153,20 @@ int Worker::run() {
   tell_summary();
   if (runner_->broken()) throw Failure(*runner_->broken());
   if (killed_) return 128 + signals_.last_signal();
-  if (options_.once && totals_.leased == 0 && signals_.count() == 0) return exit_empty;
-  const bool any_failed = totals_.retried + totals_.failed > 0;
-  return options_.strict && any_failed ? exit_job_failed : exit_ok;
+  if (options_.strict && totals_.nacked + totals_.failed > 0) return exit_job_failed;
+  if (signals_.count() > 0) return exit_ok;
+  const bool once_for_nothing = options_.once && totals_.leased == 0;
+  if (once_for_nothing || options_.stop_when_empty || options_.feed) fail_if_jobs_wait();
+  return once_for_nothing ? exit_empty : exit_ok;
+}
+
+// It ended for want of work, but there is some that is not handed out.
+void Worker::fail_if_jobs_wait() const {
+  for (size_t i = 0; i < handles_.size(); ++i) {
+    int32_t code = WQ_OK;
+    const std::string why = why_jobs_wait(options_.queues[i], handles_[i], code);
+    if (code != WQ_OK) throw Failure{exit_refused, code, why};
+  }
 }
 
 void Worker::loop() {
@@ -170,7 +181,7 @@ void Worker::loop() {
     if (!takes_more() && !stopping_ && runner_->in_flight() == 0) stop();
     extend();
     progress_->update(totals_.acked, std::to_string(runner_->in_flight()) + " in work, " +
-                                         std::to_string(totals_.retried + totals_.failed) +
+                                         std::to_string(totals_.nacked + totals_.failed) +
                                          " failed");
     context_.out().flush();
     wait();
@@ -181,9 +192,13 @@ void Worker::loop() {
 void Worker::mind_signals() {
   signals_.drain();
   if (signals_.count() > 0 && !stopping_) {
-    context_.out().note("stopping: " + plural(runner_->in_flight(), "job") +
-                        " in work; again to kill them");
     stop();
+    const size_t jobs = runner_->in_flight();
+    const std::string signal = signals_.last_signal() == SIGINT ? "SIGINT: " : "SIGTERM: ";
+    context_.out().note(signal +
+                        (jobs == 0 ? "no job is in work"
+                                   : "waiting for " + plural(jobs, "job") +
+                                         "; a second signal kills " + (jobs == 1 ? "it" : "them")));
   }
   if (signals_.count() > 1 && !killed_) {
     killed_ = true;
@@ -278,22 +293,8 @@ void Worker::settle_queue(size_t queue_index, const std::vector<const Verdict*>&
   const bool only_items = std::find(codes.begin(), codes.end(), code) != codes.end();
   if (code != WQ_OK && !only_items) check(code, err);
   for (size_t i = 0; i < verdicts.size(); ++i) {
-    count(*verdicts[i], codes[i]);
+    totals_.count(*verdicts[i], codes[i]);
     tell(*verdicts[i], codes[i]);
-  }
-}
-
-void Worker::count(const Verdict& verdict, int32_t code) {
-  if (code != WQ_OK) {
-    ++totals_.stale;
-  } else if (verdict.kind == WQ_SETTLE_ACK) {
-    ++totals_.acked;
-  } else if (verdict.kind == WQ_SETTLE_NACK) {
-    ++totals_.retried;
-  } else if (verdict.kind == WQ_SETTLE_FAIL) {
-    ++totals_.failed;
-  } else {
-    ++totals_.released;
   }
 }
 
@@ -306,7 +307,8 @@ void Worker::tell(const Verdict& verdict, int32_t code) {
       .add("token", token_text(verdict.token.id, verdict.token.generation));
   record.add_bytes("queue", options_.queues[verdict.queue_index]);
   record.add("attempt", verdict.attempt)
-      .add("outcome", code == WQ_OK ? names[verdict.kind] : wq_error_name(code));
+      .add("outcome", code == WQ_OK ? names[verdict.kind] : wq_error_name(code))
+      .add("dead", code == WQ_OK && is_deadly(verdict));
   if (!verdict.error.empty()) record.add_bytes("error", verdict.error);
   context_.out().record(record);
 }
@@ -392,29 +394,10 @@ void Worker::tell_summary() {
   const double seconds = watch_.seconds();
   progress_.reset();
   if (context_.out().json()) {
-    Record record;
-    record.add("event", "summary")
-        .add("leased", totals_.leased)
-        .add("acked", totals_.acked)
-        .add("retried", totals_.retried)
-        .add("failed", totals_.failed)
-        .add("released", totals_.released)
-        .add("stale", totals_.stale)
-        .add("fed", totals_.fed)
-        .add("seconds", seconds);
-    context_.out().record(record);
-    return;
+    context_.out().record(totals_.record(seconds));
+  } else {
+    context_.out().note(totals_.text(seconds, options_.queues));
   }
-  std::string text = "worked: " + plural(totals_.acked, "job") + " done";
-  const auto add = [&](uint64_t count, const char* what) {
-    if (count > 0) text += ", " + format_count(count) + " " + what;
-  };
-  add(totals_.retried, "to be retried");
-  add(totals_.failed, "failed for good");
-  add(totals_.released, "given back");
-  add(totals_.stale, "with a lost lease");
-  context_.out().note(text + " in " + format_duration(static_cast<int64_t>(seconds * 1000)) + " (" +
-                      format_rate(per_second(settled(), seconds)) + ")");
 }
 
 void check_options(const WorkOptions& options) {

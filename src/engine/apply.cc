@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/planted.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -37,6 +38,7 @@ void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t dela
 // A lost attempt: again if one is left, else to the dead letters. The job has left its place.
 void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, int64_t delay_ms,
                    bool front) {
+  if (WQ_PLANTED(attempt_counted_late)) ++job->attempts;
   if (job->attempts >= attempts_allowed(*job)) {
     state.enter_dead(job, now_ms, reason);
     return;
@@ -49,8 +51,8 @@ void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, in
 
 Status apply_open(State& state, const Command& command) {
   if (command.unclean) {
-    state.next_job_id += unclean_job_id_gap;
-    state.next_generation += unclean_generation_gap;
+    if (!WQ_PLANTED(job_ids_reused)) state.next_job_id += unclean_job_id_gap;
+    if (!WQ_PLANTED(generations_reused)) state.next_generation += unclean_generation_gap;
   }
   return {};
 }
@@ -74,13 +76,13 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
-uint64_t revoke_leases(State& state, Queue* queue, JobState which) {
+uint64_t revoke_leases(State& state, Queue* queue, JobState which, int64_t now_ms) {
   uint64_t revoked = 0;
   for (Job* job = queue->leased.front(); job != nullptr;) {
     Job* following = queue->leased.next(job);
     if (job->state == which) {
       state.leave(job);
-      state.end(job);
+      state.end(job, EndReason::cleared, now_ms);
       ++revoked;
     }
     job = following;
@@ -93,7 +95,9 @@ Status apply_clear(State& state, const Command& command, Queue* queue, Lsn lsn, 
     if (command.states & state_bit(which)) effects.count += state.clear_state(queue, which, lsn);
   }
   for (const JobState which : {JobState::leased, JobState::running}) {
-    if (command.states & state_bit(which)) effects.count += revoke_leases(state, queue, which);
+    if (command.states & state_bit(which)) {
+      effects.count += revoke_leases(state, queue, which, command.now_ms);
+    }
   }
   queue->totals.cleared += effects.count;
   return {};
@@ -138,8 +142,11 @@ Status apply_lease(State& state, const Command& command) {
         return misfit_job(command, command.ids[i], "is not ready");
       }
       state.leave(job);
-      ++job->attempts;
-      state.enter_leased(job, command.now_ms, generation++, group.deadline_ms);
+      if (!WQ_PLANTED(attempt_counted_late)) ++job->attempts;
+      const bool keep = WQ_PLANTED(replay_keeps_generation) && job->replays > 0;
+      state.enter_leased(job, command.now_ms, keep ? job->generation : generation,
+                         group.deadline_ms);
+      ++generation;
     }
     queue->totals.leased += group.count;
   }
@@ -190,7 +197,7 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
     switch (item.kind) {
       case SettleKind::ack:
         ++queue->totals.acked;
-        state.end(job);
+        state.end(job, EndReason::acked, command.now_ms);
         break;
       case SettleKind::nack:
         apply_nack(state, job, item, command.now_ms);
@@ -242,7 +249,7 @@ Status apply_cancel(State& state, const Command& command, Queue* queue) {
       return misfit_job(command, id, "can not be cancelled");
     }
     state.leave(job);
-    state.end(job);
+    state.end(job, EndReason::cancelled, command.now_ms);
     ++queue->totals.cancelled;
   }
   return {};
@@ -252,13 +259,13 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
   for (const SettleItem& entry : command.settles) {
     Job* job = state.find_live(entry.id);
     if (!job || job->queue != queue || job->state != JobState::dead ||
-        job->generation != entry.generation) {
+        (job->generation != entry.generation && !WQ_PLANTED(dead_entry_unchecked))) {
       return misfit_job(command, entry.id, "is no such dead letter");
     }
     job->claimed = false;
     state.leave(job);
     if (command.type == CommandType::dead_remove) {
-      state.end(job);
+      state.end(job, EndReason::cleared, command.now_ms);
       ++queue->totals.cleared;
       continue;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "base/planted.h"
 #include "engine/checkpoint_rows.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -13,53 +14,57 @@ Status Engine::run_checkpoint() {
   MutexLock one_at_a_time(checkpoint_mutex_);
   const int64_t start_ns = environment_.clock->mono_ns();
   CheckpointContent content;
+  Status written;
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
     if (!failure_.ok()) return failure_;
+    WQ_TRY(log_->failure());
     while (state_.sweep_garbage(evict_step_max)) let_callers_in();
     frozen_lsn = log_->last_lsn();
     if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
       if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
       return {};
     }
-    checkpoint_running_ = true;
     state_.freeze();
+    checkpoint_running_ = true;
     log_bytes_since_checkpoint_ = 0;
-    content.queues = state_.take_changed_queues();
-    content.removed_queues = state_.removed_queues();
-    for (const Family family : side_families) {
-      content.side.push_back(&state_.side(family).frozen());
-    }
-    content.meta = MetaRow{frozen_lsn,
-                           state_.next_job_id,
-                           state_.next_generation,
-                           state_.next_queue_id,
-                           load_le<uint64_t>(uuid_.data()),
-                           load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
-                           state_.trash,
-                           state_.importing};
-    while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
-    content.jobs = state_.take_captured();
+    written = caught([&] {
+      mutex_.assert_held();
+      return take_frozen(content, frozen_lsn);
+    });
   }
   if (environment_.between_steps) environment_.between_steps();
-  const Status written = write_checkpoint(content, frozen_lsn);
+  if (WQ_PLANTED(log_released_early)) WQ_TRY(log_->trim(frozen_lsn + 1));
+  if (written.ok()) {
+    written = caught([&] {
+      checkpoint_mutex_.assert_held();
+      return write_checkpoint(content, frozen_lsn);
+    });
+  }
   if (environment_.between_steps) environment_.between_steps();
   uint64_t freed_bytes = 0;
   MutexLock lock(mutex_);
   if (written.ok()) {
     const uint64_t before_bytes = state_.resident_bytes();
-    forget_checkpointed(frozen_lsn);
+    written = caught([&]() -> Status {
+      mutex_.assert_held();
+      forget_checkpointed(frozen_lsn);
+      return {};
+    });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
-  } else if (failure_.ok()) {
+  }
+  if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
-    failure_ = Status(Code::poisoned,
-                      "checkpoint: " + written.message() + "; close the store and open it again");
+    set_failure(status_with_text(written.code(), [&] {
+                  return "checkpoint: " + written.message();
+                }).text());
+    if (written.code() == Code::no_memory) written = failure_;
   }
   checkpoint_running_ = false;
   memory_freed_.notify_all();
@@ -70,7 +75,53 @@ Status Engine::run_checkpoint() {
     return_free_memory();
   }
   WQ_TRY(log_->trim(frozen_lsn + 1));
-  return sweep_trash();
+  WQ_TRY(sweep_trash());
+  return give_back_space();
+}
+
+// On a disk that is short, what settled jobs leave behind in the store would keep enqueue refused
+// although there is next to nothing in it. Each time that half of the jobs are gone is often
+// enough.
+Status Engine::give_back_space() {
+  check_disk_space();
+  if (!disk_full_.load(std::memory_order_relaxed)) {
+    jobs_at_shrink_ = UINT64_MAX;
+    return {};
+  }
+  uint64_t jobs = 0;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [name, queue] : state_.queues()) {
+      for (const uint64_t count : queue->counts) jobs += count;
+    }
+  }
+  if (jobs > jobs_at_shrink_ / 2) return {};
+  jobs_at_shrink_ = jobs;
+  const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
+  if (!free.ok()) return {};
+  WQ_TRY(store_->shrink(free.value()));
+  check_disk_space();
+  return {};
+}
+
+// What the checkpoint writes, as of the freeze.
+Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
+  content.queues = state_.take_changed_queues();
+  content.removed_queues = state_.removed_queues();
+  for (const Family family : side_families) {
+    content.side.push_back(&state_.side(family).frozen());
+  }
+  content.meta = MetaRow{frozen_lsn,
+                         state_.next_job_id,
+                         state_.next_generation,
+                         state_.next_queue_id,
+                         load_le<uint64_t>(uuid_.data()),
+                         load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
+                         state_.trash,
+                         state_.importing};
+  while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
+  content.jobs = state_.take_captured();
+  return {};
 }
 
 void Engine::let_callers_in() {
@@ -80,9 +131,14 @@ void Engine::let_callers_in() {
 
 // The store must never be ahead of the log: the log is made durable up to the freeze first.
 Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
-  WQ_TRY(log_->wait(frozen_lsn, Durability::power));
-  WQ_TRY_SET(const auto checkpoint, store_->begin_checkpoint(estimate_rows(content)));
+  if (!WQ_PLANTED(checkpoint_ahead_of_log)) WQ_TRY(log_->wait(frozen_lsn, Durability::power));
+  WQ_TRY_SET(auto checkpoint, store_->begin_checkpoint(estimate_rows(content)));
   WQ_TRY(write_rows(content, row_encoder_, *checkpoint));
+  if (WQ_PLANTED(applied_lsn_apart)) {
+    WQ_TRY(checkpoint->commit());
+    WQ_TRY_SET(checkpoint, store_->begin_checkpoint(1));
+  }
+  WQ_TRY(write_meta(content, row_encoder_, *checkpoint));
   WQ_TRY(checkpoint->commit());
   return store_->failure();
 }
@@ -205,9 +261,10 @@ Status Engine::sweep_trash() {
     TrashRow row;
     {
       MutexLock lock(mutex_);
-      const auto found =
-          std::find_if(state_.trash.begin(), state_.trash.end(),
-                       [applied = applied_lsn_](const TrashRow& t) { return t.lsn <= applied; });
+      const auto found = std::find_if(state_.trash.begin(), state_.trash.end(),
+                                      [applied = applied_lsn_](const TrashRow& t) {
+                                        return t.lsn <= applied || WQ_PLANTED(trash_swept_early);
+                                      });
       if (found == state_.trash.end()) return {};
       row = *found;
     }

@@ -127,22 +127,6 @@ Status write_side(Family family, const SideTable::Rows& rows, Checkpoint& checkp
   return {};
 }
 
-Status write_meta(const CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint) {
-  WQ_TRY(checkpoint.put(Family::meta, meta_row_key(), as_text(encoder.meta_row(content.meta))));
-  std::vector<std::pair<std::string, const QueueRow*>> rows;
-  for (const QueueRow& row : content.queues) rows.emplace_back(queue_row_key(row.id), &row);
-  for (const QueueId id : content.removed_queues) rows.emplace_back(queue_row_key(id), nullptr);
-  std::sort(rows.begin(), rows.end());
-  for (const auto& [key, row] : rows) {
-    if (row) {
-      WQ_TRY(checkpoint.put(Family::meta, key, as_text(encoder.queue_row(*row))));
-    } else {
-      WQ_TRY(checkpoint.erase(Family::meta, key));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 uint64_t estimate_rows(const CheckpointContent& content) {
@@ -176,7 +160,23 @@ Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& chec
   for (size_t i = 0; i < content.side.size(); ++i) {
     WQ_TRY(write_side(side_families[i], *content.side[i], checkpoint));
   }
-  return write_meta(content, encoder, checkpoint);
+  return {};
+}
+
+Status write_meta(const CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint) {
+  WQ_TRY(checkpoint.put(Family::meta, meta_row_key(), as_text(encoder.meta_row(content.meta))));
+  std::vector<std::pair<std::string, const QueueRow*>> rows;
+  for (const QueueRow& row : content.queues) rows.emplace_back(queue_row_key(row.id), &row);
+  for (const QueueId id : content.removed_queues) rows.emplace_back(queue_row_key(id), nullptr);
+  std::sort(rows.begin(), rows.end());
+  for (const auto& [key, row] : rows) {
+    if (row) {
+      WQ_TRY(checkpoint.put(Family::meta, key, as_text(encoder.queue_row(*row))));
+    } else {
+      WQ_TRY(checkpoint.erase(Family::meta, key));
+    }
+  }
+  return {};
 }
 
 }  // namespace wq

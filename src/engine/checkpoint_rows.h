@@ -23,7 +23,9 @@ struct CheckpointContent {
 // Rows that write_rows will write, about: decides between ingestion and a write batch.
 uint64_t estimate_rows(const CheckpointContent& content);
 
-// Everything but the commit.
+// The rows of the jobs, then those of the queues and the store, with its applied_lsn. Both belong
+// into one checkpoint; the commit is left to the caller.
 Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
+Status write_meta(const CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
 
 }  // namespace wq

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/planted.h"
+
 namespace wq {
 
 CompletionQueue::CompletionQueue(CompletionRegistry& registry, Log& log, bool self_driven)
@@ -19,44 +21,42 @@ CompletionQueue::~CompletionQueue() {
   if (event_fd_ >= 0) ::close(event_fd_);
 }
 
-void CompletionQueue::watch(Lsn lsn, Durability level, uint64_t user_data) {
+void CompletionQueue::watch(CompletionTicket ticket, Lsn lsn, Durability level,
+                            uint64_t user_data) {
+  if (ticket.empty()) ticket = make_completion_ticket();
+  ticket.front() = Completion{user_data, lsn, Code::ok};
   {
     // The log publishes its LSNs before it calls on_progress, and both sides look under this lock:
     // either this sees the LSN reached, or on_progress finds the entry.
     MutexLock lock(mutex_);
     const bool reached =
-        level == Durability::memory ||
+        level == Durability::memory || WQ_PLANTED(completion_before_barrier) ||
         (level == Durability::process ? log_.process_lsn() : log_.durable_lsn()) >= lsn;
     if (reached) {
       // What was reached before this one goes first.
-      settle(process_, log_.process_lsn(), {});
-      settle(power_, log_.durable_lsn(), {});
-      push_ready(Completion{user_data, lsn, Code::ok});
+      settle(process_, log_.process_lsn(), Code::ok);
+      settle(power_, log_.durable_lsn(), Code::ok);
+      push_ready(ticket, Code::ok);
       return;
     }
     // Callers race between their append and this call: keep each side in LSN order.
-    std::deque<Pending>& pending = level == Durability::process ? process_ : power_;
+    List& pending = level == Durability::process ? process_ : power_;
     auto place = pending.end();
     while (place != pending.begin() && std::prev(place)->lsn > lsn) --place;
-    pending.insert(place, Pending{lsn, user_data});
+    pending.splice(place, ticket);
   }
   log_.request(lsn, level);
   if (!log_.failure().ok()) on_progress();
 }
 
-void CompletionQueue::settle(std::deque<Pending>& pending, Lsn reached, const Status& failure) {
-  while (!pending.empty() && pending.front().lsn <= reached) {
-    push_ready(Completion{pending.front().user_data, pending.front().lsn, Code::ok});
-    pending.pop_front();
-  }
-  if (failure.ok()) return;
-  for (const Pending& lost : pending) {
-    push_ready(Completion{lost.user_data, lost.lsn, failure.code()});
-  }
-  pending.clear();
+void CompletionQueue::settle(List& pending, Lsn reached, Code failure) {
+  while (!pending.empty() && pending.front().lsn <= reached) push_ready(pending, Code::ok);
+  if (failure == Code::ok) return;
+  while (!pending.empty()) push_ready(pending, failure);
 }
 
-void CompletionQueue::push_ready(const Completion& completion) {
+// The first one of `from`.
+void CompletionQueue::push_ready(List& from, Code code) {
   if (ready_.empty()) {
     wake_.notify_one();
     if (event_fd_ >= 0) {
@@ -65,11 +65,12 @@ void CompletionQueue::push_ready(const Completion& completion) {
       [[maybe_unused]] const ssize_t written = ::write(event_fd_, &one, sizeof one);
     }
   }
-  ready_.push_back(completion);
+  from.front().code = code;
+  ready_.splice(ready_.end(), from, from.begin());
 }
 
 void CompletionQueue::on_progress() {
-  const Status failure = log_.failure();
+  const Code failure = log_.failure().code();
   MutexLock lock(mutex_);
   settle(process_, log_.process_lsn(), failure);
   settle(power_, log_.durable_lsn(), failure);
@@ -100,6 +101,8 @@ Status CompletionQueue::drive(int64_t timeout_ms) {
 
 Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_ms) {
   if (self_driven_ && timeout_ms != 0) WQ_TRY(drive(timeout_ms));
+  List told;  // outlives the lock: what callers and the log wait for is not held while memory is
+              // freed
   MutexLock lock(mutex_);
   if (ready_.empty() && !closed_ && timeout_ms > 0) {
     constexpr int64_t ns_per_ms = 1'000'000;
@@ -112,7 +115,7 @@ Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_
   size_t taken = 0;
   while (taken < out.size() && !ready_.empty()) {
     out[taken++] = ready_.front();
-    ready_.pop_front();
+    told.splice(told.end(), ready_, ready_.begin());
   }
   if (taken == 0 && closed_) return Code::closed;
   if (!ready_.empty()) wake_.notify_one();  // whoever signalled woke one of several pollers

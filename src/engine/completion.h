@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <span>
 #include <vector>
 
@@ -21,6 +21,12 @@ struct Completion {
   Code code = Code::ok;  // ok: the level was reached; else the failure that stopped the log
 };
 
+// Room for one completion, taken before the change that it will tell of.
+using CompletionTicket = std::list<Completion>;
+inline CompletionTicket make_completion_ticket() {
+  return CompletionTicket(1);
+}
+
 class CompletionRegistry;
 
 class CompletionQueue {
@@ -31,8 +37,9 @@ class CompletionQueue {
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
-  // Exactly one completion follows. At memory level it is there at once.
-  void watch(Lsn lsn, Durability level, uint64_t user_data);
+  // Exactly one completion follows. At memory level it is there at once. Needs no memory if it is
+  // given a ticket.
+  void watch(CompletionTicket ticket, Lsn lsn, Durability level, uint64_t user_data);
 
   // Takes up to out.size() completions, waiting up to timeout_ms (-1: for ever) for the first one.
   // Returns how many; 0 with TIMEOUT status never: a time-out is 0. CLOSED when the store is closed
@@ -47,12 +54,10 @@ class CompletionQueue {
   void on_closed();
 
  private:
-  struct Pending {
-    Lsn lsn;
-    uint64_t user_data;
-  };
-  void settle(std::deque<Pending>& pending, Lsn reached, const Status& failure) WQ_REQUIRES(mutex_);
-  void push_ready(const Completion& completion) WQ_REQUIRES(mutex_);
+  // Completions move from list to list with their memory, so that nothing fails on the way.
+  using List = std::list<Completion>;
+  void settle(List& pending, Lsn reached, Code failure) WQ_REQUIRES(mutex_);
+  void push_ready(List& from, Code code) WQ_REQUIRES(mutex_);
   Status drive(int64_t timeout_ms);
 
   CompletionRegistry& registry_;
@@ -60,9 +65,9 @@ class CompletionQueue {
   const bool self_driven_;
   Mutex mutex_;
   CondVar wake_;
-  std::deque<Pending> process_ WQ_GUARDED_BY(mutex_);  // each in LSN order
-  std::deque<Pending> power_ WQ_GUARDED_BY(mutex_);
-  std::deque<Completion> ready_ WQ_GUARDED_BY(mutex_);
+  List process_ WQ_GUARDED_BY(mutex_);  // each in LSN order
+  List power_ WQ_GUARDED_BY(mutex_);
+  List ready_ WQ_GUARDED_BY(mutex_);
   bool closed_ WQ_GUARDED_BY(mutex_) = false;
   int event_fd_ WQ_GUARDED_BY(mutex_) = -1;
 };

@@ -1,11 +1,25 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <exception>
+#include <utility>
 
+#include "base/planted.h"
 #include "engine/engine_internal.h"
 
 namespace wq {
+namespace {
+
+// Planted bugs: a change of this kind wakes nobody who waits for a job.
+bool wake_is_lost(CommandType type) {
+  return (WQ_PLANTED(push_wakes_nobody) && type == CommandType::enqueue) ||
+         (WQ_PLANTED(promotion_wakes_nobody) && type == CommandType::promote) ||
+         (WQ_PLANTED(expiry_wakes_nobody) && type == CommandType::expire) ||
+         (WQ_PLANTED(settle_wakes_nobody) && type == CommandType::settle) ||
+         (WQ_PLANTED(resume_wakes_nobody) && type == CommandType::queue_configure) ||
+         (WQ_PLANTED(replay_wakes_nobody) && type == CommandType::dead_replay);
+}
+
+}  // namespace
 
 Engine::Engine(const EngineOptions& options, const Environment& environment)
     : options_(options), environment_(environment), memory_limit_(options.memory_budget_bytes) {}
@@ -28,19 +42,31 @@ void Engine::leave() {
   }
 }
 
-void Engine::poison(const std::string& why) {
+void Engine::poison(std::string_view why) noexcept {
   MutexLock lock(mutex_);
-  if (!failure_.ok()) return;
-  failure_ = Status(Code::poisoned, why + "; close the store and open it again");
+  if (WQ_PLANTED(engine_failure_forgotten)) return;
+  set_failure(why);
   maintenance_wake_.notify_all();
   checkpoint_wake_.notify_all();
   memory_freed_.notify_all();
 }
 
+// The first failure stays. It is one even if there is no memory for its text.
+void Engine::set_failure(std::string_view why) noexcept {
+  if (!failure_.ok()) return;
+  failure_ = status_with_text(
+      Code::poisoned, [&] { return std::string(why) + "; close the store and open it again"; });
+}
+
+bool Engine::poisoned() noexcept {
+  MutexLock lock(mutex_);
+  return !failure_.ok() || !log_->failure().ok();
+}
+
 Status Engine::note_failure(Status status) {
   if (status.code() == Code::io || status.code() == Code::corrupt ||
       status.code() == Code::poisoned || status.code() == Code::internal) {
-    poison(status.message());
+    poison(status.text());
   }
   return status;
 }
@@ -58,6 +84,9 @@ Result<Queue*> Engine::queue_for(QueueId id) {
   return no_such_queue();
 }
 
+// Until append() has the record an exception means that nothing happened. After that it means that
+// the state lacks what the log has, and the store stops: all that a call needs memory for besides
+// is taken before (views of jobs, the ticket of a completion) or can be put back (timers, claims).
 Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   if (!failure_.ok()) return failure_;  // reads go on, changes do not
   const Bytes body = encoder_.command(command);
@@ -72,10 +101,10 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
     if (!applied.ok()) check_failed(applied.message().c_str(), __FILE__, __LINE__);
   } catch (...) {
     // The record is in the log but not in the state: only a replay can put that right.
-    failure_ = Status(Code::poisoned, "a change could not be applied; close the store and reopen");
+    set_failure("a change could not be applied");
     throw;
   }
-  if (!state_.wake_queue.empty()) wake_waiters();
+  if (!state_.wake_queue.empty()) wake_waiters(command.type);
   note_pressure();
   return lsn;
 }
@@ -83,7 +112,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
 Status Engine::finish(Lsn lsn, CallOptions& call, Durability level) {
   call.lsn = lsn;
   if (call.completion) {
-    call.completion->watch(lsn, level, call.user_data);
+    call.completion->watch(std::move(call.ticket), lsn, level, call.user_data);
     return {};
   }
   if (level == Durability::memory) return {};
@@ -96,10 +125,10 @@ void Engine::on_log_progress() {
 
 // ---- waking
 
-void Engine::wake_waiters() {
+void Engine::wake_waiters(CommandType cause) {
   for (Queue* queue : state_.wake_queue) {
     queue->wake_wanted = false;
-    wake_queue(queue);
+    if (!wake_is_lost(cause)) wake_queue(queue);
   }
   state_.wake_queue.clear();
 }
@@ -169,8 +198,10 @@ Status Engine::wait_for_space() {
   const uint64_t reserve_bytes = options_.disk_reserve_bytes;
   const uint64_t written_bytes = log_bytes_since_look_.load(std::memory_order_relaxed);
   if (reserve_bytes != 0 && written_bytes > reserve_bytes / 16) check_disk_space();
-  if (disk_full_.load(std::memory_order_relaxed)) return disk_is_full();
-  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  const bool disk_full = disk_full_.load(std::memory_order_relaxed);
+  if (disk_full && !WQ_PLANTED(disk_reserve_ignored)) return disk_is_full();
+  const bool memory_full = memory_full_.load(std::memory_order_relaxed);
+  if (memory_full && !WQ_PLANTED(memory_limit_ignored)) WQ_TRY(wait_for_memory());
   return log_->wait_for_room();
 }
 
@@ -277,38 +308,54 @@ Status Engine::close() {
     while (calls_.load() > 0) idle_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
   }
   stop_threads();
-  Status result;
-  {
-    MutexLock lock(mutex_);
-    result = failure_;
-  }
-  if (log_ && store_ && result.ok() && log_->failure().ok()) {
-    result = run_checkpoint();
-    if (result.ok()) {
-      MutexLock lock(mutex_);
-      result = commit(begin(CommandType::close)).take_status();
-    }
-  }
-  if (log_) {
-    const Status log_status = log_->close();
-    if (result.ok()) result = log_status;
-  }
+  // Each part is closed, whatever became of the one before.
+  Status result = caught([this] { return settle_down(); });
+  const auto then = [&result](Status status) {
+    if (result.ok()) result = std::move(status);
+  };
+  if (log_) then(caught([this] { return log_->close(); }));
   completions_.on_closed();
-  if (store_) {
-    const Status store_status = store_->close();
-    if (result.ok()) result = store_status;
-  }
+  if (store_) then(caught([this] { return store_->close(); }));
   directory_lock_.reset();
   return result;
+}
+
+// Leaves nothing to replay, if the store is healthy.
+Status Engine::settle_down() {
+  {
+    MutexLock lock(mutex_);
+    WQ_TRY(failure_);
+  }
+  if (!log_ || !store_ || !log_->failure().ok()) return {};
+  WQ_TRY(run_checkpoint());
+  MutexLock lock(mutex_);
+  return commit(begin(CommandType::close)).take_status();
 }
 
 // ---- threads: the only place that starts any
 
 void Engine::start_threads() {
   if (!options_.threads) return;
-  maintenance_thread_ = std::thread([this] { maintenance_loop(); });
-  checkpoint_thread_ = std::thread([this] { checkpoint_loop(); });
-  flusher_thread_ = std::thread([this] { flusher_loop(); });
+  maintenance_thread_ = std::thread([this] { run_thread(&Engine::maintenance_loop); });
+  checkpoint_thread_ = std::thread([this] { run_thread(&Engine::checkpoint_loop); });
+  flusher_thread_ = std::thread([this] { run_thread(&Engine::flusher_loop); });
+}
+
+// A thread of ours, until it is told to stop. Out of memory it rests and goes on: the step that
+// threw has changed nothing, or has stopped the store already. A broken invariant stops the store,
+// not the process.
+void Engine::run_thread(void (Engine::*loop)()) {
+  for (;;) {
+    const Status status = caught([&]() -> Status {
+      (this->*loop)();
+      return {};
+    });
+    if (status.ok()) return;
+    if (status.code() != Code::no_memory) poison(status.text());
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    maintenance_wake_.wait_for_ns(mutex_, no_memory_rest_ms * ns_per_ms);
+  }
 }
 
 void Engine::stop_threads() {

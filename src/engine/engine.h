@@ -26,8 +26,10 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/prng.h"
 #include "base/result.h"
 #include "engine/apply.h"
+#include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
 #include "engine/record.h"
@@ -63,6 +65,7 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
+  std::function<uint64_t()> entropy = os_entropy;  // for the identity of a new store
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -85,6 +88,8 @@ struct CallOptions {
   uint32_t durability = 0;                // 0 or a Durability
   CompletionQueue* completion = nullptr;  // not null: do not wait, post there
   uint64_t user_data = 0;
+  // For `completion`: made before the call, so that the change can not be left without its event.
+  CompletionTicket ticket = {};
   Lsn lsn = 0;  // out: 0 = nothing was written
 };
 
@@ -96,6 +101,7 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
+  JobTraits traits;
 };
 
 struct EnqueueOutcome {
@@ -202,6 +208,7 @@ enum ConfigField : uint32_t {
 };
 
 struct CheckpointContent;
+class FileCopier;
 
 // When a kv row may be changed; with several flags, one that holds is enough.
 enum KvConditionFlag : uint32_t { kv_if_absent = 1, kv_if_version = 2, kv_if_value = 4 };
@@ -253,8 +260,12 @@ class Engine {
   EngineStats stats();
   const Recovery& recovery() const { return recovery_; }
   Result<VerifyReport> verify();
+  // A copy of the store, as of a moment after the call began, in a directory that is empty or not
+  // there; others go on meanwhile (backup.cc). A failure leaves the store as it is.
+  Result<BackupReport> backup(const std::string& directory, const BackupProgress& progress);
   // Stops the store after a broken invariant or a failed allocation in the middle of a change.
-  void poison(const std::string& why);
+  void poison(std::string_view why) noexcept;
+  bool poisoned() noexcept;
   Result<std::unique_ptr<CompletionQueue>> open_completion();
 
   // ---- queues (engine_queues.cc)
@@ -343,6 +354,7 @@ class Engine {
   Status enter();  // CLOSED or ok; counts the call in either way
   void leave();
   Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
+  void set_failure(std::string_view why) noexcept WQ_REQUIRES(mutex_);
   Status finish(Lsn lsn, CallOptions& call, Durability level);
   Durability level_for(const CallOptions& call, Durability standard) const {
     return call.durability == 0 ? standard : static_cast<Durability>(call.durability);
@@ -350,7 +362,7 @@ class Engine {
   Command& begin(CommandType type, int64_t now_ms) WQ_REQUIRES(mutex_);
   Command& begin(CommandType type) WQ_REQUIRES(mutex_) { return begin(type, wall_ms()); }
   Result<Queue*> queue_for(QueueId id) WQ_REQUIRES(mutex_);
-  void wake_waiters() WQ_REQUIRES(mutex_);
+  void wake_waiters(CommandType cause) WQ_REQUIRES(mutex_);
   void wake_queue(Queue* queue) WQ_REQUIRES(mutex_);
   void note_pressure() WQ_REQUIRES(mutex_);
   Status wait_for_memory();
@@ -366,6 +378,7 @@ class Engine {
   int64_t run_ms() const;  // wall time at open + monotonic time since: never steps
   void start_threads();
   void stop_threads();
+  Status settle_down();
   void on_log_progress();
 
   // ---- consume
@@ -403,6 +416,9 @@ class Engine {
     bool more = false;
   };
   Result<Due> run_due(const Now& now, size_t limit) WQ_REQUIRES(mutex_);
+  template <typename MayTake>
+  Status commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take)
+      WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
@@ -410,19 +426,28 @@ class Engine {
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
   bool has_room_for_pages() const WQ_REQUIRES(mutex_);
+  void run_thread(void (Engine::*loop)());
   void maintenance_loop();
   void checkpoint_loop();
   void flusher_loop();
   Result<bool> maintain() WQ_REQUIRES(mutex_);
   Status run_checkpoint();
+  Status take_frozen(CheckpointContent& content, Lsn frozen_lsn) WQ_REQUIRES(mutex_);
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
   void let_callers_in() WQ_REQUIRES(mutex_);
   void evict_to_target() WQ_REQUIRES(mutex_);
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
+  Status give_back_space() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
   void prepare_spares();
+  struct BackupSource;
+  Status hold_for_backup(BackupSource& source);
+  Status copy_log(BackupSource& source, const std::string& directory, FileCopier& copier,
+                  BackupManifest& manifest);
+  static Status copy_store(const BackupSource& source, const std::string& directory,
+                           FileCopier& copier, BackupManifest& manifest);
   Status note_failure(Status status);  // poisons the engine on storage errors
 
   const EngineOptions options_;
@@ -443,7 +468,7 @@ class Engine {
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
-  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = 0;   // no imported job has a higher id
+  JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_since_checkpoint_ WQ_GUARDED_BY(mutex_) = 0;
@@ -466,9 +491,11 @@ class Engine {
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
 
   Mutex import_mutex_;  // one import_jobs at a time; taken before mutex_
+  Mutex backup_mutex_;  // one backup at a time; taken before all others
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
+  uint64_t jobs_at_shrink_ WQ_GUARDED_BY(checkpoint_mutex_) = UINT64_MAX;  // see give_back_space()
 
   // Pairs with close(): calls enter by an increment and then look at closed_; close() sets closed_
   // and then waits for zero. Both seq_cst, so one of the two sees the other.

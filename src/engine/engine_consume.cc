@@ -1,6 +1,7 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -19,6 +20,12 @@ Status admit_lease(const LeaseRequest& request) {
   }
   if (request.wait_ms < -1) return Status(Code::invalid, "wait_ms: give -1, 0 or more");
   return request.lease_ms == 0 ? Status() : admit_lease_ms("lease_ms", request.lease_ms);
+}
+
+// For planted bugs: the generation that a check of tokens would have to ask for.
+[[maybe_unused]] Generation holder(const State& state, JobId id) {
+  const Job* job = state.find_live(id);
+  return job ? job->generation : 0;
 }
 
 // The token can wake the waiter while this object lives. Made and destroyed without the engine's
@@ -46,9 +53,9 @@ class CancelScope {
 struct Engine::WaitScope {
   WaitScope(Waiter& waiter, const std::vector<Queue*>& queues, uint64_t& waiting)
       : waiter_(waiter), waiting_(waiting) {
-    ++waiting_;
     waiter_.signaled = false;
     waiter_.nodes.resize(queues.size());
+    ++waiting_;
     for (size_t i = 0; i < queues.size(); ++i) {
       waiter_.nodes[i].waiter = &waiter_;
       queues[i]->waiters.push_back(&waiter_.nodes[i]);
@@ -101,6 +108,7 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
     if (left == 0 || refill) break;
     if (!queue->consumable()) continue;
     uint64_t allowed = std::min<uint64_t>(left, queue->free_slots());
+    if (WQ_PLANTED(max_running_unchecked)) allowed = left;
     uint32_t taken = 0;
     for (const auto& lane : queue->lanes) {
       for (Job* job = lane->head.front(); job && taken < allowed; job = lane->head.next(job)) {
@@ -109,8 +117,8 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
       }
       if (lane->cold_count > 0) {
         if (lane->head_count < options_.lane_window / 2 + taken && !lane->refill_wanted) {
-          lane->refill_wanted = true;
           refills_.push_back(LaneId{queue->id, lane->priority});
+          lane->refill_wanted = true;
           maintenance_wake_.notify_one();
         }
         if (taken < allowed) {
@@ -131,14 +139,25 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
 
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
                              const Now& now, std::vector<JobView>& jobs, Lsn& lsn) {
-  WQ_TRY_SET(lsn, commit(command_));
-  jobs.reserve(command_.ids.size());
+  // Memory for the answer comes first: jobs that are leased must reach the caller.
+  jobs.clear();
+  jobs.resize(command_.ids.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Job* job = state_.find(command_.ids[i]);
+    if (job->last_error) jobs[i].last_error.reserve(job->last_error->size());
+  }
+  Result<Lsn> committed = commit(command_);
+  if (!committed.ok()) {
+    jobs.clear();
+    return committed.take_status();
+  }
+  lsn = committed.value();
   size_t i = 0;
   for (const LeaseGroup& group : command_.groups) {
     const auto place = std::find(request.queues.begin(), request.queues.end(), group.queue);
     const auto queue_index = static_cast<uint32_t>(place - request.queues.begin());
     for (uint32_t n = 0; n < group.count; ++n, ++i) {
-      JobView& view = jobs.emplace_back();
+      JobView& view = jobs[i];
       view_of(*state_.find(command_.ids[i]), now, view);
       view.queue_index = queue_index;
     }
@@ -219,6 +238,7 @@ Status Engine::confirm(QueueId id, Token token, int64_t run_ms_wanted, CallOptio
   {
     MutexLock lock(mutex_);
     WQ_TRY_SET(const Queue* queue, queue_for(id));
+    if (WQ_PLANTED(confirm_by_any_holder)) token.generation = holder(state_, token.id);
     WQ_TRY(check_lease(state_, queue, token.id, token.generation));
     Command& command = begin(CommandType::confirm);
     command.queue = id;
@@ -246,11 +266,13 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
     command.deadline_ms = command.now_ms + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
     state_.lease_shift_ms = run_ms() - command.now_ms;
     for (size_t i = 0; i < tokens.size(); ++i) {
-      codes[i] = check_lease(state_, queue, tokens[i].id, tokens[i].generation).code();
+      Token token = tokens[i];
+      if (WQ_PLANTED(extend_by_any_holder)) token.generation = holder(state_, token.id);
+      codes[i] = check_lease(state_, queue, token.id, token.generation).code();
       if (codes[i] != Code::ok) continue;
       SettleItem& item = command.settles.emplace_back();
-      item.id = tokens[i].id;
-      item.generation = tokens[i].generation;
+      item.id = token.id;
+      item.generation = token.generation;
     }
     if (command.settles.empty()) return {};
     WQ_TRY_SET(lsn, commit(command));
@@ -262,6 +284,27 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
 // ---- settling
 
 namespace {
+
+// Jobs that the command under construction names are claimed. apply() gives them up; if it never
+// comes to that they are given up here.
+class ClaimScope {
+ public:
+  ClaimScope(State& state, const std::vector<SettleItem>& items) : state_(state), items_(items) {}
+  ~ClaimScope() {
+    if (applied_) return;
+    for (const SettleItem& item : items_) {
+      if (Job* job = state_.find(item.id)) job->claimed = false;
+    }
+  }
+  ClaimScope(const ClaimScope&) = delete;
+  ClaimScope& operator=(const ClaimScope&) = delete;
+  void applied() { applied_ = true; }
+
+ private:
+  State& state_;
+  const std::vector<SettleItem>& items_;
+  bool applied_ = false;
+};
 
 Status admit_settle(const SettleItem& item) {
   if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
@@ -286,29 +329,28 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::settle);
     command.queue = id;
+    ClaimScope claims(state_, command.settles);
     bool delayed = false;
     for (size_t i = 0; i < items.size(); ++i) {
-      codes[i] = check_lease(state_, queue, items[i].id, items[i].generation).code();
+      SettleItem item = items[i];
+      if (WQ_PLANTED(settle_by_any_holder)) item.generation = holder(state_, item.id);
+      codes[i] = check_lease(state_, queue, item.id, item.generation).code();
       if (codes[i] != Code::ok) continue;
-      Job* job = state_.find_live(items[i].id);
-      if (job->claimed) {  // named twice in this call: the first one settles it
-        codes[i] = Code::stale;
+      Job* job = state_.find_live(item.id);
+      if (job->claimed && !WQ_PLANTED(settled_twice)) {
+        codes[i] = Code::stale;  // named twice in this call: the first one settles it
         continue;
       }
+      command.settles.push_back(item);
       job->claimed = true;
-      SettleItem& item = command.settles.emplace_back(items[i]);
       if (item.error.size() > error_bytes_max) {
-        item.error = cut_error(items[i].error, cut_texts.emplace_back());
+        command.settles.back().error = cut_error(item.error, cut_texts.emplace_back());
       }
-      delayed |= items[i].kind != SettleKind::ack;
+      delayed |= item.kind != SettleKind::ack;
     }
     if (command.settles.empty()) return {};
-    Result<Lsn> committed = commit(command);
-    if (!committed.ok()) {
-      for (const SettleItem& item : command.settles) state_.find(item.id)->claimed = false;
-      return committed.take_status();
-    }
-    lsn = committed.value();
+    WQ_TRY_SET(lsn, commit(command));
+    claims.applied();
     if (delayed) wake_for_timers();
     if (draining_) idle_.notify_all();
   }

@@ -157,7 +157,7 @@ Status Engine::refuse_known(std::span<const JobImage> jobs) {
     JobId highest = imported_id_max_;
     for (const JobImage& job : jobs) {
       if (state_.find(job.id)) return invalid("id: " + job_text(job.id) + " is given twice");
-      if (job.id < highest) doubtful.push_back(job.id);
+      if (job.id <= highest) doubtful.push_back(job.id);
       highest = std::max(highest, job.id);
     }
   }
@@ -196,7 +196,8 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   Encoder encoder;
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
-    const Bytes envelope = encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms);
+    const Bytes envelope =
+        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

@@ -14,6 +14,7 @@ constexpr int64_t sleep_ms_max = 1'000;
 constexpr int64_t shutdown_poll_ms = 20;
 constexpr int64_t flusher_sleep_ms = 100;
 constexpr int64_t no_room_poll_ms = 20;
+constexpr int64_t no_memory_rest_ms = 20;
 // Bounds of one step under the mutex: a few ms at most.
 constexpr size_t due_step_max = 1'000;
 constexpr size_t evict_step_max = 512;
@@ -84,10 +85,15 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
     WQ_TRY(check(stored.row.state, stored.row.generation));
-    // Resident but in no lane from here on, so the command has to follow under this lock. It can
-    // only fail when the log has failed, and then no change follows at all.
+    // Resident but in no lane from here on, so the command has to follow under this lock. If the
+    // log has failed no change follows at all; if there is no memory for it, none may.
     WQ_TRY_SET([[maybe_unused]] Job * job, materialize(state_, std::move(stored)));
-    return change();
+    try {
+      return change();
+    } catch (...) {
+      set_failure("a stored job could not be changed");
+      throw;
+    }
   }
 }
 

@@ -37,8 +37,8 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
     job.due_ms = due_of(spec, command.now_ms);
     job.priority = spec.priority;
     job.max_attempts = spec.max_attempts;
-    job.envelope =
-        envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, command.now_ms);
+    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
+                                              command.now_ms, spec.traits);
     WQ_TRY_SET(lsn, commit(command));
     if (job.due_ms != 0) wake_for_timers();
   }
@@ -76,7 +76,8 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   Encoder encoder;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
-    const Bytes envelope = encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms);
+    const Bytes envelope =
+        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
@@ -169,10 +170,17 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
   if (job.deadline_ms != 0) {
-    // The timer is of the clock that never steps; people read the wall clock.
+    // The timer is of the clock that never steps; people read the wall clock. Unless that one was
+    // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
+    // would make it wander.
+    constexpr int64_t clock_step_ms = 1000;
     const int64_t remaining_ms = job.timer_ms - now.run_ms;
     view.remaining_ms = remaining_ms > 0 ? remaining_ms : 0;
     view.deadline_ms = now.wall_ms + remaining_ms;
+    const int64_t difference_ms = view.deadline_ms - job.deadline_ms;
+    if (difference_ms > -clock_step_ms && difference_ms < clock_step_ms) {
+      view.deadline_ms = job.deadline_ms;
+    }
   }
   if (job.last_error) view.last_error = *job.last_error;
   view.body = job.body;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "base/check.h"
@@ -47,7 +48,7 @@ class JobTable {
     }
     slots_[hole] = Slot{};
     --size_;
-    if (slots_.size() > initial_slots && size_ * 8 < slots_.size()) rehash(slots_.size() / 2);
+    if (slots_.size() > initial_slots && size_ * 8 < slots_.size()) shrink();
   }
 
   template <typename Visit>
@@ -80,6 +81,14 @@ class JobTable {
       i = next(i);
     }
     slots_[i] = Slot{job->id, job};
+  }
+
+  void shrink() {
+    try {
+      rehash(slots_.size() / 2);
+    } catch (const std::bad_alloc&) {
+      // a table that is too large serves as well
+    }
   }
 
   void rehash(size_t slot_count) {

@@ -2,27 +2,51 @@
 // the mutex is bounded; what is left over is done by the next step.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 
 namespace wq {
+
+// Takes the timers of `command`'s jobs, up to `limit`, and commits it. They are set again if no
+// record came of it, which needs no memory: the queue still has the room.
+template <typename MayTake>
+Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take) {
+  const auto give_back = [&]() WQ_REQUIRES(mutex_) {
+    if (!failure_.ok()) return;  // nothing is due in a store that has stopped
+    for (const JobId id : command.ids) {
+      Job* job = state_.find(id);
+      if (!job->has_timer()) timers.add(job, job->timer_ms);
+    }
+  };
+  try {
+    while (command.ids.size() < limit && may_take()) {
+      Job* job = timers.first();
+      command.ids.push_back(job->id);
+      timers.remove(job);  // apply leaves its place for good
+    }
+    Status status = commit(command).take_status();
+    if (!status.ok()) give_back();
+    return status;
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
 
 // Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit`
 // each. Also called by lease, so that a job whose time has come is never late for a caller who
 // asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
+  const int64_t lease_now_ms = WQ_PLANTED(leases_on_the_wall_clock) ? now.wall_ms : now.run_ms;
   TimerQueue& leases = state_.leases();
-  if (!leases.empty() && leases.first_ms() <= now.run_ms) {
+  const auto expired = [&] { return !leases.empty() && leases.first_ms() <= lease_now_ms; };
+  if (expired()) {
     Command& command = begin(CommandType::expire, now.wall_ms);
-    while (command.ids.size() < limit && !leases.empty() && leases.first_ms() <= now.run_ms) {
-      Job* job = leases.first();
-      leases.remove(job);  // apply leaves its place for good
-      command.ids.push_back(job->id);
-    }
-    WQ_TRY(commit(command).take_status());
+    WQ_TRY(commit_due(command, leases, limit, expired));
     due.handled += command.ids.size();
-    due.more = !leases.empty() && leases.first_ms() <= now.run_ms;
+    due.more = expired();
     if (draining_) idle_.notify_all();
   }
   TimerQueue& delays = state_.delays();
@@ -32,12 +56,7 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   };
   if (promotable()) {
     Command& command = begin(CommandType::promote, now.wall_ms);
-    while (command.ids.size() < limit && promotable()) {
-      Job* job = delays.first();
-      delays.remove(job);
-      command.ids.push_back(job->id);
-    }
-    WQ_TRY(commit(command).take_status());
+    WQ_TRY(commit_due(command, delays, limit, promotable));
     due.handled += command.ids.size();
     due.more |= promotable();
   }
@@ -82,6 +101,7 @@ int64_t Engine::next_due_wait_ms() {
 // would sleep past it.
 void Engine::wake_for_timers() {
   if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
+  if (WQ_PLANTED(timer_wakes_nobody)) return;
   const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
@@ -112,7 +132,7 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
   };
   Result<LanePage> page = read();
   if (!page.ok()) return page.take_status();
-  if (version != store_version_) return {};
+  if (version != store_version_ && !WQ_PLANTED(old_page_merged)) return {};
   return merge_lane(state_, std::move(page).value()).take_status();
 }
 
@@ -127,7 +147,7 @@ Status Engine::load_delays() {
   };
   Result<DelayPage> page = read();
   if (!page.ok()) return page.take_status();
-  if (version != store_version_) return {};
+  if (version != store_version_ && !WQ_PLANTED(old_page_merged)) return {};
   return merge_delays(state_, std::move(page).value()).take_status();
 }
 
@@ -238,7 +258,15 @@ void Engine::prepare_spares() {
 void Engine::check_disk_space() {
   log_bytes_since_look_.store(0, std::memory_order_relaxed);
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
-  if (free.ok()) disk_full_.store(free.value() < options_.disk_reserve_bytes);
+  if (!free.ok()) return;
+  disk_full_.store(free.value() < options_.disk_reserve_bytes);
+  if (free.value() >= options_.disk_reserve_bytes || log_->stats().segments_live <= 1) return;
+  // The reserve is for the log of what makes the store smaller. Each small record that is waited
+  // for takes a block of it, so the log is cut long before its usual length.
+  MutexLock lock(mutex_);
+  if (checkpoint_wanted_ || log_->last_lsn() == applied_lsn_) return;
+  checkpoint_wanted_ = true;
+  checkpoint_wake_.notify_one();
 }
 
 Result<int64_t> Engine::tick() {
@@ -265,6 +293,19 @@ Result<int64_t> Engine::tick() {
   MutexLock lock(mutex_);
   const int64_t wait_ms = next_due_wait_ms();
   return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
+}
+
+// At open, when the leases of the time before are not to go on.
+Status Engine::expire_all_leases() {
+  TimerQueue& leases = state_.leases();
+  const auto any = [&] { return !leases.empty(); };
+  while (any()) {
+    Command& command = begin(CommandType::expire);
+    WQ_TRY(commit_due(command, leases, due_step_max, any));
+    recovery_.leases_expired += command.ids.size();
+    recovery_.leases_kept -= command.ids.size();
+  }
+  return {};
 }
 
 }  // namespace wq

@@ -200,6 +200,12 @@ const char* check_command(const Command& command) {
   return reason;
 }
 
+const char* check_traits(const JobTraits& traits) {
+  if (traits.expires_ms < 0) return "time of expiry is negative";
+  if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  return nullptr;
+}
+
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
                           std::span<const int64_t> list_ms) {
   switch (kind) {

@@ -26,19 +26,23 @@ constexpr uint64_t item_overhead_bytes = 128;
 class ReusedBuilder {
  public:
   FlatBufferBuilder& start() {
-    if (builder_.GetSize() > builder_keep_bytes) {
+    // A buffer that could not grow believes that it did: nothing of it can be used again.
+    if (building_ || builder_.GetSize() > builder_keep_bytes) {
       builder_.Reset();
     } else {
       builder_.Clear();
     }
+    building_ = true;
     return builder_;
   }
-  Bytes bytes() const {
+  Bytes bytes() {
+    building_ = false;
     return {reinterpret_cast<const std::byte*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
 
  private:
   FlatBufferBuilder builder_;
+  bool building_ = false;  // start() was called and bytes() was not: an exception came between
 };
 
 // Null (and so no byte in the record) for an empty input.
@@ -178,6 +182,15 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
   return b.CreateVector(offsets);
 }
 
+// Absent for a job that uses nothing of it.
+Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
+  if (traits.empty()) return {};
+  fb::TraitsBuilder table(b);
+  table.add_expires_ms(traits.expires_ms);
+  table.add_retry_until_ms(traits.retry_until_ms);
+  return table.Finish();
+}
+
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
 uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
@@ -295,9 +308,10 @@ Bytes Encoder::command(const Command& command) {
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                        int64_t enqueued_ms) {
+                        int64_t enqueued_ms, const JobTraits& traits) {
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
   WQ_CHECK(enqueued_ms >= 0);
+  WQ_CHECK(!check_traits(traits));
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -312,12 +326,14 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
     header_vector = b.CreateVector(impl_->headers);
   }
   const auto policy = put_backoff(b, backoff);
+  const auto more = put_traits(b, traits);
   const auto body = put_bytes(b, payload);
   fb::EnvelopeBuilder table(b);
   table.add_enqueued_ms(enqueued_ms);
   table.add_payload(body);
   table.add_headers(header_vector);
   table.add_backoff(policy);
+  table.add_traits(more);
   b.Finish(table.Finish());
   return impl_->envelope.bytes();
 }

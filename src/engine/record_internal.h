@@ -53,6 +53,7 @@ enum CommandField : uint32_t {
 uint32_t command_fields(CommandType type);
 
 const char* check_command(const Command& command);
+const char* check_traits(const JobTraits& traits);
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
                           std::span<const int64_t> list_ms);
 const char* check_config(const QueueConfig& config);

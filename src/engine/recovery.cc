@@ -1,8 +1,9 @@
 // Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
 // an orderly close as after a crash. Interrupted anywhere, it can be done again.
+#include <cerrno>
 #include <utility>
 
-#include "base/prng.h"
+#include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -15,11 +16,32 @@ Status bad_store(const std::string& what) {
   return Status(Code::corrupt, "db: " + what + "; run wq verify, then restore a backup");
 }
 
-StoreUuid fresh_uuid() {
+StoreUuid fresh_uuid(const std::function<uint64_t()>& entropy) {
   StoreUuid uuid{};
-  store_le(uuid.data(), os_entropy());
-  store_le(uuid.data() + sizeof(uint64_t), os_entropy());
+  store_le(uuid.data(), entropy());
+  store_le(uuid.data() + sizeof(uint64_t), entropy());
   return uuid;
+}
+
+// What failed is not yet a store that could be poisoned: the caller is told the cause.
+Status cause_of(Status status) {
+  if (status.code() != Code::poisoned) return status;
+  Code code = Code::io;
+  // Without a detail it is one that there was no memory for.
+  if (!status.detail() || status.os_errno() == ENOMEM) code = Code::no_memory;
+  if (status.os_errno() == ENOSPC || status.os_errno() == EDQUOT) code = Code::no_space;
+  return Status(code, status.message(), status.os_errno(), status.offset());
+}
+
+// What this library must not open it must not touch either, not even the text in LOCK. So this
+// looks before the lock is taken; FORMAT is only ever replaced as a whole.
+Status refuse_foreign(Io& io, const std::string& directory) {
+  WQ_TRY(refuse_backup(io, directory));
+  auto format = read_format(io, directory, Access::write);
+  const Code code = format.status().code();
+  // These two are judged under the lock, when nobody is just creating the store.
+  if (code == Code::not_found || code == Code::corrupt) return {};
+  return format.take_status();
 }
 
 }  // namespace
@@ -27,11 +49,13 @@ StoreUuid fresh_uuid() {
 Result<std::unique_ptr<Engine>> Engine::open(const EngineOptions& options,
                                              const Environment& environment) {
   std::unique_ptr<Engine> engine(new Engine(options, environment));
-  Status status = engine->open_parts();
-  if (status.ok()) status = engine->start_run();
+  Status status = caught([&]() -> Status {
+    WQ_TRY(engine->open_parts());
+    return engine->start_run();
+  });
   if (!status.ok()) {
     engine->abandon();
-    return status;
+    return cause_of(std::move(status));
   }
   engine->start_threads();
   return engine;
@@ -52,6 +76,7 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
+  WQ_TRY(refuse_foreign(io, directory));
   if (options_.create) {
     WQ_TRY(make_store_directory(io, directory));
     WQ_TRY(check_place_for_store(io, directory));
@@ -61,7 +86,8 @@ Status Engine::open_parts() {
   StoreFormat format;
   bool created = false;
   if (options_.create) {
-    WQ_TRY_SET(format, read_or_create_format(io, directory, fresh_uuid(), &created));
+    const StoreUuid fresh = fresh_uuid(environment_.entropy);
+    WQ_TRY_SET(format, read_or_create_format(io, directory, fresh, &created));
   } else {
     WQ_TRY_SET(format, read_format(io, directory, Access::write));
   }
@@ -126,8 +152,9 @@ Status Engine::load_store() {
   WQ_TRY_SET(const std::optional<std::string> row, store_->get(Family::meta, meta_row_key()));
   if (!row) return {};  // before the first checkpoint everything is in the log
   WQ_TRY_SET(MetaRow meta, decode_meta_row(as_bytes(*row)));
-  if (meta.uuid_low != load_le<uint64_t>(uuid_.data()) ||
-      meta.uuid_high != load_le<uint64_t>(uuid_.data() + sizeof(uint64_t))) {
+  const bool ours = meta.uuid_low == load_le<uint64_t>(uuid_.data()) &&
+                    meta.uuid_high == load_le<uint64_t>(uuid_.data() + sizeof(uint64_t));
+  if (!ours && !WQ_PLANTED(foreign_database_taken)) {
     return bad_store("belongs to another store than the FORMAT file beside it");
   }
   applied_lsn_ = recovery_.applied_lsn = meta.applied_lsn;
@@ -280,7 +307,8 @@ Status Engine::start_run() {
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
       ++recovery_.leases_kept;
       const int64_t length_ms = job->deadline_ms - job->leased_ms;
-      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms) {
+      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms &&
+          !WQ_PLANTED(lease_grows_with_a_clock_step)) {
         state_.leases().move(job, opened_wall_ms_ + length_ms);
       }
     }
@@ -295,23 +323,8 @@ Status Engine::start_run() {
   log_->set_listener([this] { on_log_progress(); });
   lock.unlock();
   // Before this is durable no id or generation of this run may be handed out.
-  WQ_TRY(log_->wait(lsn, Durability::power));
+  if (!WQ_PLANTED(open_record_unsynced)) WQ_TRY(log_->wait(lsn, Durability::power));
   check_disk_space();
-  return {};
-}
-
-Status Engine::expire_all_leases() {
-  while (!state_.leases().empty()) {
-    Command& command = begin(CommandType::expire);
-    while (command.ids.size() < due_step_max && !state_.leases().empty()) {
-      Job* job = state_.leases().first();
-      state_.leases().remove(job);
-      command.ids.push_back(job->id);
-    }
-    recovery_.leases_expired += command.ids.size();
-    recovery_.leases_kept -= command.ids.size();
-    WQ_TRY(commit(command).take_status());
-  }
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/planted.h"
+
 namespace wq {
 namespace {
 
@@ -118,6 +120,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
     lane.head.push_back(job);
     ++lane.head_count;
     --lane.cold_count;
+    lane.cold_low = page.positions[i] + 1;  // right after each of them: the next may find no memory
   }
   lane.cold_low = page.next_low;
   if (page.reached_high && lane.cold_high == page.high && lane.cold_count != 0) {
@@ -210,6 +213,10 @@ struct Evictor {
 
   bool wanted() const { return left > 0 && state.resident_bytes() > policy.resident_bytes_target; }
 
+  bool may_go(const Job* job) const {
+    return state.is_stored(job) || WQ_PLANTED(dirty_job_evicted);
+  }
+
   void evict(Job* job) {
     state.evict(job);
     --left;
@@ -219,7 +226,7 @@ struct Evictor {
   void evict_dead(Queue& queue) {
     while (left > 0) {
       Job* job = queue.dead.front();
-      if (!job || !state.is_stored(job)) return;
+      if (!job || !may_go(job)) return;
       evict(job);
     }
   }
@@ -229,9 +236,9 @@ struct Evictor {
     if (lane.count <= policy.lane_window * 2) return;
     Job* job = lane.head.front();
     for (uint64_t i = 0; i < policy.lane_window; ++i) job = lane.head.next(job);
-    if (!state.is_stored(job)) return;
+    if (!may_go(job)) return;
     lane.cold_low = job->position;
-    while (job && wanted() && state.is_stored(job)) {
+    while (job && wanted() && may_go(job)) {
       Job* following = lane.head.next(job);
       lane.cold_high = job->position;
       ++lane.cold_count;
@@ -249,14 +256,14 @@ struct Evictor {
     }
     while (wanted()) {
       Job* job = lane.tail.front();
-      if (!job || !state.is_stored(job)) break;
+      if (!job || !may_go(job)) break;
       lane.cold_high = job->position;
       ++lane.cold_count;
       evict(job);
     }
     while (wanted() && lane.head_count > policy.lane_window * 2) {
       Job* job = lane.head.back();
-      if (!state.is_stored(job)) break;
+      if (!may_go(job)) break;
       lane.cold_low = job->position;
       ++lane.cold_count;
       --lane.head_count;
@@ -271,7 +278,7 @@ struct Evictor {
     state.delays().for_each([&](Job* job) {
       if (far.size() >= left) return;
       const DelayKey key{job->timer_ms, job->queue->id, job->id};
-      if (state.delay_cursor < key && state.is_stored(job)) far.push_back(job);
+      if (state.delay_cursor < key && may_go(job)) far.push_back(job);
     });
     for (Job* job : far) {
       if (!wanted()) return;

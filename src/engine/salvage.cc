@@ -192,7 +192,10 @@ Status Salvager::write(Engine& engine) {
       stored = stored_of(*job);
     } else {
       Result<StoredJob> found = read(place.id);
-      if (!found.ok()) return found.take_status();
+      if (!found.ok()) {
+        ++unwritten_;
+        continue;
+      }
       stored = std::move(found).value();
       if (stored.row.state != JobState::dead) stored.row.reason = DeadReason::none;
     }
@@ -323,6 +326,12 @@ Result<SalvageReport> salvage_store(const SalvageOptions& options, const Environ
   WQ_TRY(salvager.finish(count, report));
   if (!options.new_directory.empty()) {
     WQ_TRY(write_new_store(options, environment, salvager));
+  }
+  if (const uint64_t gone = salvager.unreadable(); gone > 0) {
+    WQ_TRY(count(finding_of(FindingKind::damaged, "db",
+                            std::to_string(gone) + " jobs could not be read a second time")));
+    report.jobs_lost += gone;
+    report.jobs_found -= salvager.unwritten();
   }
   return report;
 }

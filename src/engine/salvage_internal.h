@@ -79,6 +79,8 @@ class Salvager {
   Status write(Engine& engine);
 
   const std::vector<std::pair<Lsn, Lsn>>& missing() const { return missing_; }
+  uint64_t unreadable() const { return unreadable_ + unwritten_; }
+  uint64_t unwritten() const { return unwritten_; }
   uint64_t misfits() const { return misfits_; }
   Lsn last_lsn() const { return last_lsn_; }
 
@@ -131,7 +133,8 @@ class Salvager {
   std::unordered_set<JobId> recovered_;  // jobs of a gap in the rows that the log still had
   std::unordered_set<QueueId> deleted_;
   uint64_t misfits_ = 0;
-  uint64_t unreadable_ = 0;
+  uint64_t unreadable_ = 0;  // when a record named them
+  uint64_t unwritten_ = 0;   // when they were about to go into the new store
 };
 
 }  // namespace wq

@@ -117,15 +117,8 @@ Command Salvager::single(const Command& command) const {
 Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   const JobRow& row = stored.row;
   Job* job = state_.add(queue, stored.id, stored.body);
-  job->priority = row.priority;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
-  job->generation = row.generation;
-  job->leased_ms = row.leased_ms;
-  if (!stored.error.empty()) state_.set_error(job, stored.error);
+  state_.set_history(job, row);
+  state_.set_error(job, stored.error);
   const QueueTotals totals = queue->totals;
   switch (row.state) {
     case JobState::delayed:
@@ -150,14 +143,30 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   return job;
 }
 
+// Row by row: a damaged neighbour must not be in the way.
 Result<StoredJob> Salvager::read(JobId id) {
   const auto found = cold_.jobs.find(id);
   WQ_CHECK(found != cold_.jobs.end());
-  Store& store = *cold_.stores[found->second.source].store;
-  const auto cursor = store.scan(Family::job, job_body_key(id), std::string());
-  WQ_TRY_SET(StoredJob stored, read_job(*cursor, id));
-  if (stored.row.state == JobState::gone) return Status(Code::corrupt, "db: the job is gone");
-  return stored;
+  const Store& store = *cold_.stores[found->second.source].store;
+  StoredJob out;
+  out.id = id;
+  WQ_TRY_SET(const std::optional<std::string> body, store.get(Family::job, job_body_key(id)));
+  if (!body) return Status(Code::corrupt, "db: the job is gone");
+  WQ_TRY_SET(const DecodedJobRow decoded, decode_job_row(as_bytes(*body)));
+  WQ_TRY(decode_envelope(decoded.envelope).take_status());
+  out.body = BodyRef(decoded.envelope);
+  out.row = decoded.row;
+  out.error = std::string(decoded.row.last_error);
+  const auto state = store.get(Family::job, job_state_key(id));
+  if (state.ok() && state.value()) {
+    const auto newer = decode_job_row(as_bytes(*state.value()));
+    if (newer.ok()) {
+      out.row = newer.value().row;
+      out.error = std::string(newer.value().row.last_error);
+    }
+  }
+  out.row.last_error = {};
+  return out;
 }
 
 // The job as a resident one; null if there is none, or none that can be read.

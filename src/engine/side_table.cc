@@ -44,12 +44,12 @@ void SideTable::change(std::string_view key, std::optional<std::string> value) {
     row.dirty = true;
     ++dirty_count_;
   }
-  // Born and gone since the last freeze: nobody has to hear of it. The key stays known meanwhile
-  // through nothing, which is right: the store has no such row either.
+  // Born and gone since the last freeze: nobody below has to hear of it, and it is a row that was
+  // only read.
   if (!row.value && !row.below) {
+    row.dirty = false;
     --dirty_count_;
-    rows_.erase(rows_.find(key));
-    return;
+    clean_.emplace_back(key);
   }
   bytes_ += bytes_of(key, row);
 }

@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include "base/planted.h"
+#include "engine/follow_up.h"
+
 namespace wq {
 
 State::~State() {
-  std::vector<Job*> all;
-  jobs_.for_each([&](Job* job) { all.push_back(job); });
-  for (Job* job : all) delete job;
+  jobs_.for_each([](Job* job) { delete job; });  // nothing looks at the table or a list any more
 }
 
 // ---- queues
@@ -66,6 +67,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
+  job->traits = trusted_traits(job->body.bytes());
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
@@ -74,29 +76,25 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
 
 Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
                        bool has_state_row) {
+  // For link_stored(), which can not fail: a job that is resident has its timer.
+  delays_.make_room();
+  leases_.make_room();
   auto job = std::make_unique<Job>();
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
+  job->traits = trusted_traits(job->body.bytes());
   job->state = row.state;
-  job->priority = row.priority;
   job->reason = row.reason;
   job->epoch = row.epoch;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
   job->position = row.position;
-  job->generation = row.generation;
   job->since_ms = row.since_ms;
-  job->leased_ms = row.leased_ms;
   job->deadline_ms = row.deadline_ms;
-  if (!row.last_error.empty()) job->last_error = std::make_unique<std::string>(row.last_error);
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
+  set_history(job.get(), row);
   return job.release();
 }
 
@@ -136,7 +134,7 @@ void State::link_dirty(Job* job) {
 }
 
 void State::touch(Job* job) {
-  if (is_frozen(job)) {
+  if (is_frozen(job) && !WQ_PLANTED(checkpoint_of_the_current_image)) {
     ++residency.copied_on_write;
     capture(job);
   }
@@ -227,6 +225,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   ++queue->count(JobState::leased);
   touch(queue);
+  if (job->traits) on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
@@ -253,9 +252,15 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
   ++queue->count(JobState::dead);
   ++queue->totals.dead;
   touch(queue);
+  if (job->traits) on_dead(*this, *job, now_ms);
 }
 
-void State::end(Job* job) {
+void State::end(Job* job, EndReason reason, int64_t now_ms) {
+  if (job->traits) on_end(*this, *job, reason, now_ms);
+  discard(job);
+}
+
+void State::discard(Job* job) {
   if (job->stored.state == JobState::gone && !is_frozen(job)) {
     job->changed.unlink();
     --dirty_count_;
@@ -265,6 +270,7 @@ void State::end(Job* job) {
   touch(job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
+  job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
   resident_bytes_ += job->resident_bytes();
@@ -280,6 +286,18 @@ void State::set_error(Job* job, std::string_view error) {
   resident_bytes_ -= job->resident_bytes();
   job->last_error = error.empty() ? nullptr : std::make_unique<std::string>(error);
   resident_bytes_ += job->resident_bytes();
+}
+
+void State::set_history(Job* job, const JobRow& row) {
+  job->priority = row.priority;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->generation = row.generation;
+  job->leased_ms = row.leased_ms;
+  set_error(job, row.last_error);
 }
 
 // ---- clear
@@ -328,10 +346,11 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
 
 bool State::sweep_garbage(size_t limit) {
   for (size_t i = 0; i < limit; ++i) {
-    Job* job = garbage_.pop_front();
+    Job* job = garbage_.front();
     if (!job) return false;
     touch(job);
-    end(job);
+    garbage_.pop_front();
+    discard(job);
   }
   return !garbage_.empty();
 }
@@ -348,10 +367,10 @@ void State::join_lane(Lane& lane) {
 
 void State::freeze() {
   WQ_CHECK(!freezing_ && garbage_.empty() && frozen_.empty());
+  captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   freezing_ = true;
   ++checkpoint_number_;
   frozen_.splice_back(dirty_);
-  captured_.reserve(dirty_count_);  // never grown: doubling it would cost more than all it holds
   dirty_count_ = 0;
   removing_queues_ = std::exchange(removed_queues_, {});
   for (const Family family : side_families) side(family).freeze();

@@ -98,9 +98,11 @@ class State {
   void enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms);
   void enter_running(Job* job, int64_t now_ms, int64_t deadline_ms);
   void enter_dead(Job* job, int64_t now_ms, DeadReason reason);
-  void end(Job* job);  // after leave()
+  void end(Job* job, EndReason reason, int64_t now_ms);  // after leave()
   void set_deadline(Job* job, int64_t deadline_ms);
   void set_error(Job* job, std::string_view error);
+  // All of a row that says what happened to the job, nothing of where it is now.
+  void set_history(Job* job, const JobRow& row);
 
   // Ends all ready, delayed or dead jobs of a queue, resident or not, in one step; the resident
   // ones become garbage, the stored ones trash. Returns how many.
@@ -181,6 +183,7 @@ class State {
   }
   void link_dirty(Job* job);
   void capture(Job* job);
+  void discard(Job* job);
   void free_job(Job* job);
 
   JobTable jobs_;

@@ -9,9 +9,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/status.h"
+
+namespace rocksdb {
+class Env;
+}
 
 namespace wq {
 
@@ -73,6 +78,22 @@ struct StoreStats {
   uint64_t memory_bytes = 0;          // block cache, table readers and memtables
 };
 
+// One file that a store consists of, as of one moment: the first `bytes` of the file at `path`, or
+// `contents`, where the file itself may hold something else by now.
+struct StoreFile {
+  std::string name;  // in the directory of the store
+  std::string path;
+  uint64_t bytes = 0;
+  std::optional<std::string> contents;
+};
+
+// All files of one moment. None of them goes away or changes before this object does.
+class HeldFiles {
+ public:
+  virtual ~HeldFiles() = default;
+  std::vector<StoreFile> files;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -89,6 +110,13 @@ class Store {
   // are covered. Not ordered with checkpoints; doing it twice is harmless.
   virtual Status reclaim(Family family, std::string_view begin, std::string_view end) = 0;
 
+  // For a backup. As of the last commit, so not while a checkpoint or reclaim runs.
+  virtual Result<std::unique_ptr<HeldFiles>> hold_files() = 0;
+
+  // For a disk that is short: gives back what rows that are gone still occupy, if no more than a
+  // part of `free_bytes` is needed for it meanwhile. Costs a rewrite of what is left.
+  virtual Status shrink(uint64_t /*free_bytes*/) { return {}; }
+
   // The first background failure, for ever after; ok before.
   virtual Status failure() const = 0;
   virtual StoreStats stats() const = 0;
@@ -101,6 +129,10 @@ struct StoreOptions {
   uint64_t cache_bytes = 16ull << 20;  // all blocks, indexes and filters together
   bool create = true;
   bool read_only = false;  // no write of any kind, also no LOG or LOCK file
+  // A checkpoint of more rows goes by ingestion, a smaller one by a batch; measured in
+  // docs/design/0002-checkpoint-cutover.md.
+  uint64_t batch_rows_max = 16'384;
+  rocksdb::Env* env = nullptr;  // tests: files and background work of RocksDB; null = its own
 };
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options);
@@ -124,6 +156,8 @@ struct MemStoreContent;
 std::shared_ptr<MemStoreContent> make_mem_store_content();
 // What a crash at this moment would leave.
 std::shared_ptr<MemStoreContent> copy_mem_store_content(MemStoreContent& from);
+// The one file that hold_files() of a memory store gives, as a content again.
+Result<std::shared_ptr<MemStoreContent>> read_mem_store_content(std::string_view file);
 Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content);
 
 }  // namespace wq

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/codec.h"
 #include "base/mutex.h"
 #include "engine/store.h"
 
@@ -17,6 +18,8 @@ namespace wq {
 namespace {
 
 using Rows = std::map<std::string, std::string, std::less<>>;
+
+constexpr size_t row_head_bytes = 9;
 
 struct KeyRange {
   std::string begin;
@@ -206,6 +209,24 @@ class MemStore final : public Store {
     rows.erase(first, last);
     return {};
   }
+  // For each row: family, length of the key, length of the value, key, value.
+  Result<std::unique_ptr<HeldFiles>> hold_files() override {
+    MutexLock lock(content_->mutex);
+    std::string file;
+    for (size_t family = 0; family < family_count; ++family) {
+      for (const auto& [key, value] : *content_->families[family]) {
+        std::byte head[row_head_bytes];
+        head[0] = static_cast<std::byte>(family);
+        store_le<uint32_t>(head + 1, static_cast<uint32_t>(key.size()));
+        store_le<uint32_t>(head + 5, static_cast<uint32_t>(value.size()));
+        file.append(reinterpret_cast<const char*>(head), sizeof head);
+        file.append(key).append(value);
+      }
+    }
+    auto held = std::make_unique<HeldFiles>();
+    held->files.push_back({"rows", "", file.size(), std::move(file)});
+    return held;
+  }
   Status failure() const override { return {}; }
   StoreStats stats() const override {
     MutexLock lock(content_->mutex);
@@ -237,6 +258,27 @@ std::shared_ptr<MemStoreContent> copy_mem_store_content(MemStoreContent& from) {
   }
   copy->commits = from.commits;
   return copy;
+}
+
+Result<std::shared_ptr<MemStoreContent>> read_mem_store_content(std::string_view file) {
+  auto content = std::make_shared<MemStoreContent>();
+  MutexLock lock(content->mutex);
+  while (!file.empty()) {
+    const auto* const head = reinterpret_cast<const std::byte*>(file.data());
+    const auto whole = [&] {
+      return row_head_bytes + uint64_t{load_le<uint32_t>(head + 1)} + load_le<uint32_t>(head + 5);
+    };
+    if (file.size() < row_head_bytes || file.size() < whole() ||
+        static_cast<size_t>(head[0]) >= family_count) {
+      return Status(Code::corrupt, "rows of a memory store: malformed");
+    }
+    const size_t key_bytes = load_le<uint32_t>(head + 1);
+    const std::string_view rest = file.substr(row_head_bytes, whole() - row_head_bytes);
+    content->families[static_cast<size_t>(head[0])]->emplace(rest.substr(0, key_bytes),
+                                                             rest.substr(key_bytes));
+    file.remove_prefix(row_head_bytes + rest.size());
+  }
+  return content;
 }
 
 Result<std::unique_ptr<Store>> open_mem_store(std::shared_ptr<MemStoreContent> content) {

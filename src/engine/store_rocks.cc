@@ -16,6 +16,7 @@
 #include <rocksdb/options.h>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/store_rocks_internal.h"
 
 namespace wq {
@@ -113,7 +114,9 @@ class FailedCursor final : public Cursor {
 class RocksStore final : public Store {
  public:
   explicit RocksStore(StoreOptions options) { core_.options = std::move(options); }
-  ~RocksStore() override { close().ignore("a destructor has nobody to tell"); }
+  ~RocksStore() override {
+    caught([this] { return close(); }).ignore("a destructor has nobody to tell");
+  }
 
   Status open();
 
@@ -140,6 +143,8 @@ class RocksStore final : public Store {
   }
 
   Status reclaim(Family family, std::string_view begin, std::string_view end) override;
+  Result<std::unique_ptr<HeldFiles>> hold_files() override;
+  Status shrink(uint64_t free_bytes) override;
   Status failure() const override { return core_.latch->get(); }
   StoreStats stats() const override;
   Status close() override;
@@ -165,26 +170,29 @@ class RocksStore final : public Store {
 // RocksDB would make a new database and remove the tables that are there: those of a database
 // without its CURRENT file, or somebody else's. What a crash leaves of a creation has no tables.
 Status RocksStore::refuse_tables() const {
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(core_.options.directory, error), end;
-       !error && entry != end; entry.increment(error)) {
-    const std::string extension = entry->path().extension().string();
-    if (extension != ".sst" && extension != ".blob") continue;
-    return Status(Code::corrupt, "db: CURRENT is missing, but there is " +
-                                     entry->path().filename().string() +
+  std::vector<std::string> names;
+  const rocksdb::Status listed =
+      rocks_env(core_.options).GetChildren(core_.options.directory, &names);
+  if (listed.IsNotFound()) return {};
+  WQ_TRY(status_from_rocks(listed, "list"));
+  for (const std::string& name : names) {
+    if (!name.ends_with(".sst") && !name.ends_with(".blob")) continue;
+    if (WQ_PLANTED(tables_without_current_taken)) continue;
+    return Status(Code::corrupt, "db: CURRENT is missing, but there is " + name +
                                      "; put it back or restore a backup");
   }
-  if (!error || error == std::errc::no_such_file_or_directory) return {};
-  return status_from_errno(error.value(), core_.options.directory, "list");
+  return {};
 }
 
-// A family that this library does not know was made by a newer one.
+// A family that this library does not know was made by a newer one. One that is missing was left
+// out when a crash cut the creation short: nothing was written to any of them yet, so a reader
+// finds no database, and the next writer makes the rest.
 Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& exists) const {
-  std::error_code error;
-  exists =
-      std::filesystem::exists(std::filesystem::path(core_.options.directory) / "CURRENT", error);
-  if (error) return status_from_errno(error.value(), core_.options.directory, "stat");
+  const rocksdb::Status found =
+      rocks_env(core_.options).FileExists(core_.options.directory + "/CURRENT");
+  exists = found.ok();
   if (!exists) {
+    if (!found.IsNotFound()) return status_from_rocks(found, "look for CURRENT");
     WQ_TRY(refuse_tables());
     if (db_options.create_if_missing) return {};
     return Status(Code::not_found, "db: no database in " + core_.options.directory);
@@ -192,15 +200,21 @@ Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& ex
   std::vector<std::string> names;
   WQ_TRY(status_from_rocks(
       rocksdb::DB::ListColumnFamilies(db_options, core_.options.directory, &names), "open"));
+  size_t ours = 0;
   for (const std::string& name : names) {
-    bool known = name == rocksdb::kDefaultColumnFamilyName;
+    if (name == rocksdb::kDefaultColumnFamilyName) continue;
+    bool known = false;
     for (size_t i = 0; i < family_count; ++i) {
       known = known || name == family_name(static_cast<Family>(i));
     }
-    if (!known) {
+    if (!known && !WQ_PLANTED(unknown_family_taken)) {
       return Status(Code::version, "db: unknown family '" + name +
                                        "'; the store was written by a newer version of wq");
     }
+    ++ours;
+  }
+  if (ours < family_count && core_.options.read_only && refuse_tables().ok()) {
+    return Status(Code::not_found, "db: the creation of the database was cut short");
   }
   return {};
 }
@@ -226,6 +240,7 @@ Status RocksStore::keep_database(const rocksdb::Status& opened) {
 // All families in one call: made one by one on the way of Open, each would rewrite the options
 // file.
 Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
+  WQ_TRY(make_private_directory(core_.options, core_.options.directory));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::ColumnFamilyDescriptor default_family(
       rocksdb::kDefaultColumnFamilyName, rocks_family_options(Family::meta, core_.cache));
@@ -233,11 +248,10 @@ Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
                                          &handles, &core_.db)));
   default_handle_ = handles.front();
   handles.clear();
-  const Status status =
-      status_from_rocks(core_.db->CreateColumnFamilies(family_descriptors(), &handles), "create");
+  const rocksdb::Status created = core_.db->CreateColumnFamilies(family_descriptors(), &handles);
   std::copy(handles.begin(), handles.end(), core_.handles);
-  WQ_TRY(status);
-  return sync_parent();
+  WQ_TRY(status_from_rocks(created, "create"));
+  return WQ_PLANTED(database_name_unsynced) ? Status() : sync_parent();
 }
 
 // RocksDB syncs its directory, but not the one that holds the new directory's name.
@@ -272,7 +286,7 @@ Status RocksStore::open() {
   const rocksdb::DBOptions db_options = rocks_db_options(core_.options, core_.latch);
   bool exists = false;
   WQ_TRY(check_families(db_options, exists));
-  if (!core_.options.read_only) WQ_TRY(remove_temp_files(core_.options.temp_directory));
+  if (!core_.options.read_only) WQ_TRY(remove_temp_files(core_.options));
   WQ_TRY(exists ? open_database(db_options) : create_database(db_options));
   core_.wal_in_use = exists;  // whatever the last process left there
   return core_.latch->get();
@@ -285,11 +299,72 @@ Status RocksStore::reclaim(Family family, std::string_view begin, std::string_vi
   const std::string to = end.empty() ? end_of_family() : std::string(end);
   WQ_CHECK(from < to);
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = !WQ_PLANTED(reclaim_unsynced);
   WQ_TRY(status_from_rocks(core_.db->DeleteRange(options, core_.handle(family), from, to),
                            std::string("reclaim of ") + family_name(family)));
   core_.wal_in_use = true;
   return drop_covered_files(core_, family, {{from, to}});
+}
+
+// While one lives RocksDB deletes no file, so that those listed stay. The engine drops it before it
+// closes the store.
+class RocksHeldFiles final : public HeldFiles {
+ public:
+  explicit RocksHeldFiles(rocksdb::DB* db) : db_(db) {}
+  ~RocksHeldFiles() override {
+    if (held_) db_->EnableFileDeletions(/*force=*/false).PermitUncheckedError();
+  }
+  Status hold() {
+    WQ_TRY(status_from_rocks(db_->DisableFileDeletions(), "hold of files"));
+    held_ = true;
+    return {};
+  }
+
+ private:
+  rocksdb::DB* const db_;
+  bool held_ = false;
+};
+
+// RocksDB's own log is taken as it is: a flush would write files, and one that fails on a full disk
+// would stop the store that is only to be copied.
+Result<std::unique_ptr<HeldFiles>> RocksStore::hold_files() {
+  WQ_TRY(writable());
+  auto held = std::make_unique<RocksHeldFiles>(core_.db);
+  WQ_TRY(held->hold());
+  rocksdb::LiveFilesStorageInfoOptions options;
+  options.wal_size_for_flush = UINT64_MAX;
+  std::vector<rocksdb::LiveFileStorageInfo> files;
+  WQ_TRY(status_from_rocks(core_.db->GetLiveFilesStorageInfo(options, &files), "list of files"));
+  for (rocksdb::LiveFileStorageInfo& file : files) {
+    StoreFile out{file.relative_filename, file.directory + "/" + file.relative_filename, file.size,
+                  std::nullopt};
+    if (!file.replacement_contents.empty()) out.contents = std::move(file.replacement_contents);
+    held->files.push_back(std::move(out));
+  }
+  return std::unique_ptr<HeldFiles>(std::move(held));
+}
+
+// RocksDB keeps its log until the memtables are full, and blobs until a compaction meets the
+// tombstones of their rows: on a disk that is short neither may ever come. What is to be written
+// has to fit with ease, as a failing flush is the end of the database.
+Status RocksStore::shrink(uint64_t free_bytes) {
+  WQ_TRY(writable());
+  const StoreStats before = stats();
+  if (before.memory_bytes > free_bytes / 2) return {};
+  const std::vector<rocksdb::ColumnFamilyHandle*> handles(std::begin(core_.handles),
+                                                          std::end(core_.handles));
+  WQ_TRY(status_from_rocks(core_.db->Flush(rocksdb::FlushOptions(), handles), "flush"));
+  core_.wal_in_use = false;
+  if (stats().file_bytes > free_bytes / 2) return {};
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+  options.blob_garbage_collection_age_cutoff = 1.0;
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    WQ_TRY(
+        status_from_rocks(core_.db->CompactRange(options, handle, nullptr, nullptr), "compaction"));
+  }
+  return core_.latch->get();
 }
 
 StoreStats RocksStore::stats() const {
@@ -319,8 +394,10 @@ Status RocksStore::close() {
     if (!handle) continue;  // creation stopped half way
     core_.db->DestroyColumnFamilyHandle(std::exchange(handle, nullptr)).PermitUncheckedError();
   }
-  core_.db->DestroyColumnFamilyHandle(std::exchange(default_handle_, nullptr))
-      .PermitUncheckedError();
+  if (default_handle_) {
+    core_.db->DestroyColumnFamilyHandle(std::exchange(default_handle_, nullptr))
+        .PermitUncheckedError();
+  }
   const Status status = status_from_rocks(core_.db->Close(), "close");
   delete std::exchange(core_.db, nullptr);
   return status;

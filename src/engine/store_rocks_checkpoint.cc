@@ -28,12 +28,14 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/experimental.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/write_batch.h>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/store_rocks_internal.h"
 
 namespace wq {
@@ -170,15 +172,12 @@ class FamilyFiles {
 // The large road. Removes its files unless they were ingested.
 class FileRoad {
  public:
-  explicit FileRoad(RocksCore& core) : core_(core) {}
+  explicit FileRoad(RocksCore& core) : core_(core), env_(rocks_env(core.options)) {}
   ~FileRoad() {
-    for (auto& family : families_) {
-      if (!family) continue;
-      const std::vector<std::string> files = family->files();
-      family.reset();
-      std::error_code error;
-      for (const std::string& file : files) std::filesystem::remove(file, error);
-    }
+    caught([this]() -> Status {
+      remove_files();
+      return {};
+    }).ignore("the next open removes them as well");
   }
   FileRoad(const FileRoad&) = delete;
   FileRoad& operator=(const FileRoad&) = delete;
@@ -213,9 +212,18 @@ class FileRoad {
   }
 
  private:
+  void remove_files() {
+    for (auto& family : families_) {
+      if (!family) continue;
+      const std::vector<std::string> files = family->files();
+      family.reset();
+      for (const std::string& file : files) env_.DeleteFile(file).PermitUncheckedError();
+    }
+  }
+
   // See the rule at the top of this file.
   Status flush_batches() {
-    if (!core_.wal_in_use) return {};
+    if (!core_.wal_in_use || WQ_PLANTED(ingested_before_older_batches)) return {};
     const std::vector<rocksdb::ColumnFamilyHandle*> handles(std::begin(core_.handles),
                                                             std::end(core_.handles));
     rocksdb::FlushOptions options;
@@ -227,6 +235,7 @@ class FileRoad {
   }
 
   RocksCore& core_;
+  rocksdb::Env& env_;  // outlives the store, as a committed checkpoint may
   std::array<std::unique_ptr<FamilyFiles>, family_count> families_;
 };
 
@@ -269,7 +278,7 @@ class BatchToFiles final : public rocksdb::WriteBatch::Handler {
 class RocksCheckpoint final : public Checkpoint {
  public:
   RocksCheckpoint(RocksCore& core, uint64_t expected_rows) : core_(core) {
-    if (expected_rows > batch_rows_max) road_ = std::make_unique<FileRoad>(core_);
+    if (expected_rows > core.options.batch_rows_max) road_ = std::make_unique<FileRoad>(core_);
   }
 
   Status put(Family family, std::string_view key, std::string_view value) override {
@@ -337,7 +346,7 @@ class RocksCheckpoint final : public Checkpoint {
   Status commit_batch() {
     if (batch_.Count() == 0) return {};
     rocksdb::WriteOptions options;
-    options.sync = true;
+    options.sync = !WQ_PLANTED(checkpoint_unsynced);
     core_.wal_in_use = true;
     WQ_TRY(check(core_.db->Write(options, &batch_)));
     core_.checkpoints_written.fetch_add(1, std::memory_order_relaxed);
@@ -389,18 +398,31 @@ Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyR
       rocksdb::experimental::SuggestCompactRange(core.db, handle, &begin, &end), what);
 }
 
-Status remove_temp_files(const std::string& directory) {
+// As the directory of the log: nothing for others. RocksDB makes its files readable for all, but
+// nobody else comes to them.
+Status make_private_directory(const StoreOptions& options, const std::string& directory) {
+  namespace fs = std::filesystem;
+  rocksdb::Env& env = rocks_env(options);
+  if (env.FileExists(directory).ok()) return {};
+  WQ_TRY(status_from_rocks(env.CreateDirIfMissing(directory), "mkdir"));
+  if (options.env) return {};  // a disk of a test, without permissions
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return status_from_errno(error.value(), directory, "mkdir");
-  std::filesystem::directory_iterator entry(directory, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    std::error_code removed;
-    std::filesystem::remove(entry->path(), removed);
-    if (removed) return status_from_errno(removed.value(), entry->path().string(), "unlink");
-    entry.increment(error);
+  fs::permissions(directory, fs::perms::others_all | fs::perms::group_write,
+                  fs::perm_options::remove, error);
+  if (error) return status_from_errno(error.value(), directory, "chmod");
+  return {};
+}
+
+Status remove_temp_files(const StoreOptions& options) {
+  rocksdb::Env& env = rocks_env(options);
+  const std::string& directory = options.temp_directory;
+  WQ_TRY(make_private_directory(options, directory));
+  std::vector<std::string> names;
+  WQ_TRY(status_from_rocks(env.GetChildren(directory, &names), "list"));
+  for (const std::string& name : names) {
+    if (name == "." || name == "..") continue;
+    WQ_TRY(status_from_rocks(env.DeleteFile(directory + "/" + name), "unlink"));
   }
-  if (error) return status_from_errno(error.value(), directory, "readdir");
   return {};
 }
 

@@ -14,6 +14,7 @@ namespace rocksdb {
 class Cache;
 class ColumnFamilyHandle;
 class DB;
+class Env;
 class EventListener;
 class Logger;
 class Status;
@@ -23,10 +24,8 @@ struct DBOptions;
 
 namespace wq {
 
-// Rows up to this number go by a synced WriteBatch, more by ingestion; measured in
-// docs/design/0002-checkpoint-cutover.md. Bytes: a batch stands in memory twice, as batch and in
-// the memtables, so one that grows past this is turned into files.
-constexpr uint64_t batch_rows_max = 16'384;
+// A batch stands in memory twice, as batch and in the memtables, so one that grows past this is
+// turned into files.
 constexpr uint64_t batch_bytes_max = 8ull << 20;
 
 // The first failure that makes the store unusable, kept for ever.
@@ -75,7 +74,9 @@ struct RocksCore {
 
 // ---- store_rocks_options.cc
 
-Status status_from_rocks(const rocksdb::Status& status, const std::string& what);
+Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept;
+// All files of the store are touched through it, ours and RocksDB's.
+rocksdb::Env& rocks_env(const StoreOptions& options);
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch);
 rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
@@ -90,6 +91,7 @@ std::unique_ptr<Checkpoint> make_rocks_checkpoint(RocksCore& core, uint64_t expe
 // Gives back the space of ranges that range tombstones already cover durably: whole files inside
 // them at once, the rest by compaction now and then.
 Status drop_covered_files(RocksCore& core, Family family, const std::vector<KeyRange>& ranges);
-Status remove_temp_files(const std::string& directory);
+Status make_private_directory(const StoreOptions& options, const std::string& directory);
+Status remove_temp_files(const StoreOptions& options);
 
 }  // namespace wq

@@ -15,6 +15,8 @@
 
 #include "engine/store_rocks_internal.h"
 
+#include "base/planted.h"
+
 namespace wq {
 namespace {
 
@@ -89,11 +91,22 @@ Code code_of(const rocksdb::Status& status) {
   return Code::io;
 }
 
+// RocksDB repeats its prefix, and joins a file name to a text without a blank.
+std::string readable(std::string text) {
+  constexpr std::string_view prefix = "Corruption: ", joint = "sstable";
+  while (text.starts_with(std::string(prefix) + std::string(prefix))) text.erase(0, prefix.size());
+  const size_t end = text.find(joint) + joint.size();
+  if (text.find(joint) != text.npos && end < text.size() && text[end] != ' ') {
+    text.insert(end, ": ");
+  }
+  return text;
+}
+
 }  // namespace
 
 void FailureLatch::set(Status failure) {
   MutexLock lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) return;
+  if (failed_.load(std::memory_order_relaxed) || WQ_PLANTED(store_failure_forgotten)) return;
   first_ = std::move(failure);
   failed_.store(true, std::memory_order_release);  // pairs with get()
 }
@@ -104,11 +117,20 @@ Status FailureLatch::get() const {
   return first_;
 }
 
-Status status_from_rocks(const rocksdb::Status& status, const std::string& what) {
+Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept {
   if (status.ok()) return {};
   const Code code = code_of(status);
-  return Status(code, "db: " + what + ": " + status.ToString(),
-                code == Code::no_space ? ENOSPC : 0);
+  const char* const advice = code == Code::corrupt
+                                 ? "the settled state is damaged, restore the store from a backup: "
+                                 : "";
+  return status_with_text(
+      code,
+      [&] { return "db: " + std::string(what) + ": " + advice + readable(status.ToString()); },
+      code == Code::no_space ? ENOSPC : 0);
+}
+
+rocksdb::Env& rocks_env(const StoreOptions& options) {
+  return options.env ? *options.env : *rocksdb::Env::Default();
 }
 
 std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes) {
@@ -126,6 +148,8 @@ uint64_t rocks_file_bytes(Family family) {
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch) {
   rocksdb::DBOptions db;
+  db.env = &rocks_env(options);
+  if (options.env) db.max_file_opening_threads = 1;  // one order of reads
   db.create_if_missing = options.create && !options.read_only;
   db.create_missing_column_families = db.create_if_missing;
   db.paranoid_checks = true;

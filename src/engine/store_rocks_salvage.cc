@@ -15,6 +15,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
 
 #include "base/check.h"
 #include "engine/store_rocks_internal.h"
@@ -34,34 +35,67 @@ std::string_view view(const rocksdb::Slice& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+// RocksDB 7.8 frees the range tombstones of one table twice when a walk meets another one that it
+// can not open. So a walk goes without them, and each row is asked for by its key as well, which
+// heeds them.
 class SalvageCursor final : public Cursor {
  public:
   // No handle: the family is not there, or nothing of it.
   SalvageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, std::string_view lower)
-      : upper_(end_of_family()), upper_slice_(upper_) {
+      : db_(db), handle_(handle), upper_(end_of_family()), upper_slice_(upper_) {
     if (!handle) return;
     rocksdb::ReadOptions options;
     options.iterate_upper_bound = &upper_slice_;
     options.total_order_seek = true;
     options.fill_cache = false;
+    options.ignore_range_deletions = true;
     iterator_.reset(db->NewIterator(options, handle));
-    iterator_->Seek(rocksdb::Slice(lower.data(), lower.size()));
+    seek(lower);
   }
   bool valid() const override { return iterator_ && iterator_->Valid(); }
   std::string_view key() const override { return view(iterator_->key()); }
   std::string_view value() const override { return view(iterator_->value()); }
-  void next() override { iterator_->Next(); }
+  void next() override {
+    iterator_->Next();
+    pass_erased();
+  }
   void seek(std::string_view target) override {
-    if (iterator_) iterator_->Seek(rocksdb::Slice(target.data(), target.size()));
+    if (!iterator_) return;
+    iterator_->Seek(rocksdb::Slice(target.data(), target.size()));
+    pass_erased();
   }
   Status status() const override {
     return iterator_ ? status_from_rocks(iterator_->status(), "read") : Status();
   }
 
  private:
+  void pass_erased() {
+    std::string value;
+    while (iterator_->Valid() &&
+           db_->Get(rocksdb::ReadOptions(), handle_, iterator_->key(), &value).IsNotFound()) {
+      iterator_->Next();
+    }
+  }
+
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const handle_;
   const std::string upper_;
   const rocksdb::Slice upper_slice_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class BrokenCursor final : public Cursor {
+ public:
+  explicit BrokenCursor(Status status) : status_(std::move(status)) {}
+  bool valid() const override { return false; }
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  void next() override {}
+  void seek(std::string_view /*target*/) override {}
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
 };
 
 class SalvageStore final : public Store {
@@ -87,12 +121,15 @@ class SalvageStore final : public Store {
   }
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view /*upper*/,
                                bool /*descending*/) const override {
+    const Status& broken = broken_[static_cast<size_t>(family)];
+    if (!broken.ok()) return std::make_unique<BrokenCursor>(broken);
     return std::make_unique<SalvageCursor>(db_, handles_[static_cast<size_t>(family)], lower);
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t /*rows*/) override {
     return Status(Code::read_only);
   }
   Status reclaim(Family, std::string_view, std::string_view) override { return Code::read_only; }
+  Result<std::unique_ptr<HeldFiles>> hold_files() override { return Status(Code::read_only); }
   Status failure() const override { return {}; }
   StoreStats stats() const override { return {}; }
   Status close() override {
@@ -106,7 +143,10 @@ class SalvageStore final : public Store {
   }
 
  private:
+  void find_broken_tables(const rocksdb::DBOptions& options);
+
   const std::string scratch_;
+  Status broken_[family_count];
   rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> all_;
   rocksdb::ColumnFamilyHandle* handles_[family_count] = {};
@@ -129,12 +169,35 @@ Status SalvageStore::open(const rocksdb::DBOptions& options,
     families.emplace_back(name,
                           rocks_family_options(family_of(name).value_or(Family::meta), cache));
   }
-  WQ_TRY(status_from_rocks(rocksdb::DB::OpenForReadOnly(options, scratch_, families, &all_, &db_),
+  // What an open that failed has put there is not to be trusted.
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  WQ_TRY(status_from_rocks(rocksdb::DB::OpenForReadOnly(options, scratch_, families, &handles, &db),
                            "open"));
+  db_ = db;
+  all_ = std::move(handles);
   for (size_t i = 0; i < names.size(); ++i) {
     if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
   }
+  find_broken_tables(options);
   return {};
+}
+
+// A walk over a family with a table that can not be opened finds nothing at all.
+void SalvageStore::find_broken_tables(const rocksdb::DBOptions& options) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  const rocksdb::Options table_options(options, rocks_family_options(Family::job, nullptr));
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    const auto family = family_of(file.column_family_name);
+    if (!family) continue;
+    rocksdb::SstFileReader reader(table_options);
+    const rocksdb::Status status = reader.Open(scratch_ + "/" + file.relative_filename);
+    if (status.ok() || !broken_[static_cast<size_t>(*family)].ok()) continue;
+    broken_[static_cast<size_t>(*family)] =
+        Status(Code::corrupt,
+               "table " + file.relative_filename + " can not be opened: " + status.ToString());
+  }
 }
 
 // A directory of links to the files of `from`, without those that `leave_out` names.

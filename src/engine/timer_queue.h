@@ -26,6 +26,11 @@ class TimerQueue {
   }
   int64_t first_ms() const { return first()->timer_ms; }
 
+  // The next add() needs no memory.
+  void make_room() {
+    if (heap_.size() == heap_.capacity()) heap_.reserve(heap_.empty() ? 16 : heap_.size() * 2);
+  }
+
   void add(Job* job, int64_t time_ms) {
     WQ_CHECK(!job->has_timer());
     job->timer_ms = time_ms;

@@ -35,6 +35,9 @@ constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(Job
 
 enum class DeadReason : uint8_t { none = 0, failed = 1, lease_expired = 2 };
 
+// Why a job left the store. Never stored: totals and side tables are told at once.
+enum class EndReason : uint8_t { acked, cancelled, cleared };
+
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
 
 enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 3 };

@@ -34,9 +34,10 @@ struct AppendRun {
 
 class AppendBuffer {
  public:
-  // Adds a frame at `place`. The run before ends if the place is in another segment.
+  // Adds a frame at `place`. The run before ends if the place is in another segment. Without memory
+  // for it (std::bad_alloc) nothing has changed.
   void append(const SegmentPlace& place, FrameType type, Lsn lsn, Bytes body);
-  // Adds zeros to the last run.
+  // Adds zeros to the last run, less than a block of them. There is room for that, always.
   void pad(size_t bytes);
   // Forgets the contents, and memory that only a large group needed.
   void clear();
@@ -54,7 +55,8 @@ class AppendBuffer {
     }
   };
 
-  std::byte* grow(size_t bytes);
+  void make_room(size_t bytes);
+  std::byte* take(size_t bytes);
 
   std::unique_ptr<std::byte[], BlockAligned> memory_;
   size_t capacity_ = 0;

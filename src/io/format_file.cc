@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/planted.h"
 #include "io/io_transfer.h"
 #include "io/segment.h"
 
@@ -61,7 +62,8 @@ Result<StoreFormat> decode(const std::string& path, Bytes bytes) {
   if (std::memcmp(in, magic.data(), magic.size()) != 0) {
     return corrupt(path, "is not a FORMAT file of wq");
   }
-  if (load_le<uint64_t>(in + at_hash) != hash64({in, at_hash}, hash_seed)) {
+  const bool sound = load_le<uint64_t>(in + at_hash) == hash64({in, at_hash}, hash_seed);
+  if (!sound && !WQ_PLANTED(format_unchecked)) {
     return corrupt(path, "does not match its checksum");
   }
   StoreFormat format;
@@ -71,22 +73,6 @@ Result<StoreFormat> decode(const std::string& path, Bytes bytes) {
   format.incompatible = load_le<uint64_t>(in + at_incompatible);
   std::memcpy(format.uuid.data(), in + at_uuid, format.uuid.size());
   return format;
-}
-
-Status check_known(const std::string& path, const StoreFormat& format, Access access) {
-  if (format.version > store_format_version) {
-    return newer(path, "format version " + std::to_string(format.version) +
-                           ", this library knows up to " + std::to_string(store_format_version));
-  }
-  if (format.version == 0) return corrupt(path, "format version 0 does not exist");
-  const uint64_t unknown = format.incompatible & ~known_incompatible_features;
-  if (unknown != 0) return newer(path, "unknown incompatible features " + std::to_string(unknown));
-  const uint64_t unknown_read_only = format.read_only_compatible & ~known_read_only_features;
-  if (unknown_read_only != 0 && access == Access::write) {
-    return newer(path, "features " + std::to_string(unknown_read_only) +
-                           " that allow this library to read only");
-  }
-  return Code::ok;
 }
 
 // What an attempt to create a store that was cut off leaves behind, and what each new ext4 has.
@@ -116,12 +102,30 @@ Result<bool> has_tables(Io& io, const std::string& directory) {
 
 }  // namespace
 
+Status check_known(const std::string& path, const StoreFormat& format, Access access) {
+  if (format.version > store_format_version && !WQ_PLANTED(newer_format_taken)) {
+    return newer(path, "format version " + std::to_string(format.version) +
+                           ", this library knows up to " + std::to_string(store_format_version));
+  }
+  if (format.version == 0) return corrupt(path, "format version 0 does not exist");
+  const uint64_t unknown = format.incompatible & ~known_incompatible_features;
+  if (unknown != 0 && !WQ_PLANTED(unknown_feature_taken))
+    return newer(path, "unknown incompatible features " + std::to_string(unknown));
+  const uint64_t unknown_read_only = format.read_only_compatible & ~known_read_only_features;
+  if (unknown_read_only != 0 && access == Access::write && !WQ_PLANTED(read_only_feature_taken)) {
+    return newer(path, "features " + std::to_string(unknown_read_only) +
+                           " that allow this library to read only");
+  }
+  return Code::ok;
+}
+
 Status make_store_directory(Io& io, const std::string& directory) {
   WQ_TRY_SET(const bool there, io.exists(directory));
   if (!there) WQ_TRY(io.make_dir(directory));
   std::filesystem::path path(directory);
   if (!path.has_filename()) path = path.parent_path();  // "a/b/"
   const std::string parent = path.parent_path().string();
+  if (WQ_PLANTED(store_name_unsynced)) return Code::ok;
   // Also when it was there: an earlier attempt may have ended between the two.
   return io.sync_dir(parent.empty() ? "." : parent);
 }
@@ -142,13 +146,25 @@ Status check_place_for_store(Io& io, const std::string& directory) {
   return Code::ok;
 }
 
+Status refuse_backup(Io& io, const std::string& directory) {
+  for (const char* const name : {backup_manifest_name, backup_unfinished_name}) {
+    WQ_TRY_SET(const bool there, io.exists(directory + "/" + name));
+    if (!there) continue;
+    return Status(Code::invalid, directory + ": is a backup and not a store, there is a file " +
+                                     name + "; restore it to another directory");
+  }
+  return Code::ok;
+}
+
 Result<StoreFormat> read_format(Io& io, const std::string& directory, Access access) {
   const std::string path = format_path(directory);
   auto opened = io.open(path, OpenMode::read);
   if (!opened.ok()) {
     if (opened.status().code() != Code::not_found) return opened.take_status();
+    WQ_TRY(refuse_backup(io, directory));
     WQ_TRY_SET(const bool orphaned, has_segments(io, directory));
-    if (orphaned) return corrupt(path, "is missing, but there is a log");
+    if (orphaned && !WQ_PLANTED(log_without_format_taken))
+      return corrupt(path, "is missing, but there is a log");
     return opened.take_status();
   }
   WQ_TRY_SET(const auto queue, io.open_queue());
@@ -170,10 +186,11 @@ Status write_format(Io& io, const std::string& directory, const StoreFormat& for
     WQ_TRY_SET(const auto file, io.open(temp, OpenMode::create));
     WQ_TRY_SET(const auto queue, io.open_queue());
     WQ_TRY(write_fully(*queue, *file, encode(format), 0, WriteMode::kernel));
-    WQ_TRY(file->sync());
+    if (WQ_PLANTED(format_renamed_early)) WQ_TRY(io.rename(temp, path));
+    if (!WQ_PLANTED(format_unsynced)) WQ_TRY(file->sync());
   }
-  WQ_TRY(io.rename(temp, path));
-  return io.sync_dir(directory);
+  if (!WQ_PLANTED(format_renamed_early)) WQ_TRY(io.rename(temp, path));
+  return WQ_PLANTED(format_name_unsynced) ? Status() : io.sync_dir(directory);
 }
 
 Result<StoreFormat> read_or_create_format(Io& io, const std::string& directory,
@@ -182,7 +199,7 @@ Result<StoreFormat> read_or_create_format(Io& io, const std::string& directory,
   auto found = read_format(io, directory, Access::write);
   if (found.ok()) {
     // The rename of the one that created it may be in the kernel only.
-    WQ_TRY(io.sync_dir(directory));
+    if (!WQ_PLANTED(found_format_unsynced)) WQ_TRY(io.sync_dir(directory));
     return found;
   }
   if (found.status().code() != Code::not_found) return found;

@@ -49,10 +49,20 @@ Status make_store_directory(Io& io, const std::string& directory);
 // those. Writes nothing.
 Status check_place_for_store(Io& io, const std::string& directory);
 
+// What the manifest of a backup is called (engine/backup.h). A backup has no FORMAT.
+constexpr const char* backup_manifest_name = "BACKUP";
+constexpr const char* backup_unfinished_name = "BACKUP.tmp";
+// INVALID if the directory holds a backup, or what is left of one that was not finished. Opened as
+// a store it would be changed, and a backup no more.
+Status refuse_backup(Io& io, const std::string& directory);
+
 // NOT_FOUND when there is none and the directory holds no log either. VERSION for a newer version
 // or an unknown feature that forbids this access; CORRUPT for anything that is not a whole FORMAT
 // file, or for a log without one. Writes nothing.
 Result<StoreFormat> read_format(Io& io, const std::string& directory, Access access);
+
+// The same verdict on what stands in `path`: VERSION, or CORRUPT for a version that never was.
+Status check_known(const std::string& path, const StoreFormat& format, Access access);
 
 // Creates or replaces the file.
 Status write_format(Io& io, const std::string& directory, const StoreFormat& format);

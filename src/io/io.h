@@ -27,11 +27,11 @@ namespace wq {
 constexpr size_t io_block_bytes = 4096;
 
 enum class OpenMode : uint8_t {
-  read,         // must exist
-  read_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
-  read_write,   // must exist
+  read,               // must exist
+  read_direct,        // must exist, O_DIRECT: UNSUPPORTED where the file system has none
+  read_write,         // must exist
   read_write_direct,  // must exist, O_DIRECT: UNSUPPORTED where the file system has none
-  create,       // must not exist; read and write
+  create,             // must not exist; read and write
 };
 
 class File {
@@ -96,8 +96,10 @@ class Io {
   virtual Status make_dir(const std::string& path) = 0;
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;  // sorted names
   virtual Result<bool> exists(const std::string& path) = 0;
-  virtual Status rename(const std::string& from, const std::string& to) = 0;  // replaces `to`
+  // Replaces `to`. A directory replaces an empty one only.
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status unlink(const std::string& path) = 0;
+  virtual Status remove_dir(const std::string& path) = 0;  // must be empty
   // Makes creations, renames and removals in the directory durable.
   virtual Status sync_dir(const std::string& directory) = 0;
 
@@ -112,7 +114,7 @@ class Io {
 enum class IoBackend : uint8_t { automatic, uring, thread };
 
 // Automatic takes io_uring where the kernel lets this process have it, else plain system calls in
-// threads; the environment variable WQ_IO=uring|thread overrides automatic. UNSUPPORTED when
+// threads; the environment variable WQ_IO=uring|threads overrides automatic. UNSUPPORTED when
 // io_uring was asked for by name and is not to be had; the message says why.
 Result<std::unique_ptr<Io>> make_io(IoBackend backend = IoBackend::automatic);
 

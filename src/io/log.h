@@ -88,6 +88,15 @@ class Log {
   // with file and offset if a record below last_lsn can not be read. Before the first append only.
   virtual Status replay(Lsn from, const std::function<Status(Lsn, Bytes)>& visit) = 0;
 
+  // From now on trim() keeps the records from `from` on, until let_go(). One hold at a time, and
+  // none is taken while trim() runs.
+  virtual void hold(Lsn from) = 0;
+  virtual void let_go() = 0;
+  // Calls `visit(lsn, body)` for each record of [from, to], in order, while others go on appending.
+  // Needs a hold at or below `from`; `to` must be durable. CORRUPT with file and offset if one can
+  // not be read. A failure of `visit` ends it and is returned as it is.
+  virtual Status read(Lsn from, Lsn to, const std::function<Status(Lsn, Bytes)>& visit) = 0;
+
   // Releases segments whose records are all below `lsn`; they are recycled, not deleted.
   virtual Status trim(Lsn lsn) = 0;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "io/io_transfer.h"
 #include "io/segment_log_impl.h"
 
@@ -42,7 +43,7 @@ Status verify_records(Io& io, IoQueue& queue, LogChain& chain, Lsn applied_lsn, 
   for (size_t i = 0; i < segments.size(); ++i) {
     const LogSegment* const next = i + 1 < segments.size() ? &segments[i + 1] : nullptr;
     if (next != nullptr && segments[i].last_lsn <= applied_lsn && !visit) continue;
-    if (sync) WQ_TRY(make_durable(io, queue, segments[i]));
+    if (sync && !WQ_PLANTED(found_log_unsynced)) WQ_TRY(make_durable(io, queue, segments[i]));
     TornTail tail;
     WQ_TRY(walk_segment(io, queue, segments[i], next, next == nullptr ? &tail : nullptr, visit));
     out->last_lsn = segments[i].last_lsn;
@@ -53,7 +54,7 @@ Status verify_records(Io& io, IoQueue& queue, LogChain& chain, Lsn applied_lsn, 
   out->recovery.last_lsn = out->last_lsn;
   const Lsn first = segments.front().header.first_lsn;
   out->recovery.first_lsn = first <= out->last_lsn ? first : 0;
-  if (out->last_lsn < applied_lsn) {
+  if (out->last_lsn < applied_lsn && !WQ_PLANTED(short_log_taken)) {
     const LogSegment& newest = segments.back();
     return Status(Code::corrupt,
                   segment_label(newest.header.seq) + " at " + std::to_string(newest.end) +
@@ -71,6 +72,7 @@ Status no_segments(const std::string& directory, Lsn applied_lsn) {
 
 Status remove_remains(Io& io, const LogChain& chain, SparePool& spares, LogRecovery* recovery) {
   for (const std::string& path : chain.temp_files) {
+    if (WQ_PLANTED(log_temp_file_kept)) break;
     WQ_TRY(io.unlink(path));
     ++recovery->temp_files_removed;
   }
@@ -91,7 +93,7 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(Io& io, Clock& clock,
   if (chain.segments.empty()) {
     if (!options.create) return no_segments(options.directory, options.expected_applied_lsn);
     WQ_TRY(io.make_dir(log_directory));
-    WQ_TRY(io.sync_dir(options.directory));
+    if (!WQ_PLANTED(log_directory_unsynced)) WQ_TRY(io.sync_dir(options.directory));
   }
   Verified verified;
   WQ_TRY(
@@ -105,7 +107,7 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(Io& io, Clock& clock,
                              std::max(options.spare_segments, options.recycled_segments_max)});
   WQ_TRY(remove_remains(io, chain, *opened.spares, &opened.recovery));
   // The newest segment's own name may be in the kernel only.
-  WQ_TRY(io.sync_dir(log_directory));
+  if (!WQ_PLANTED(found_names_unsynced)) WQ_TRY(io.sync_dir(log_directory));
   opened.segments = std::move(chain.segments);
   return std::unique_ptr<SegmentLog>(
       std::make_unique<SegmentLogImpl>(io, clock, options, std::move(opened)));

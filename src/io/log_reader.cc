@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "io/segment_reader.h"
 
 namespace wq {
@@ -48,7 +49,7 @@ Status split_chain(std::vector<LogSegment> found, Lsn applied_lsn, LogChain* cha
   }
   if (first > 0) {
     const SegmentHeader& behind_gap = found[first].header;
-    if (behind_gap.first_lsn > applied_lsn + 1) {
+    if (behind_gap.first_lsn > applied_lsn + 1 && !WQ_PLANTED(segment_gap_taken)) {
       return Status(Code::corrupt, segment_label(behind_gap.prev_seq) +
                                        ": the segment is missing; " +
                                        missing_text(applied_lsn + 1, behind_gap.first_lsn - 1));
@@ -126,6 +127,7 @@ Result<Walk::Attempt> Walk::try_frame(uint64_t offset) {
   attempt.body = frame.subspan(frame_header_bytes);
   const bool is_record = attempt.header.type == FrameType::record;
   attempt.in_order = attempt.header.lsn == last_lsn_ + (is_record ? 1 : 0);
+  if (WQ_PLANTED(lsn_gap_taken) && attempt.header.lsn > last_lsn_) attempt.in_order = true;
   return attempt;
 }
 
@@ -149,6 +151,7 @@ std::string Walk::reason(const Attempt& attempt) const {
 
 Status Walk::check_end_against_successor() const {
   const SegmentHeader& next = next_->header;
+  if (WQ_PLANTED(segment_end_unchecked)) return Code::ok;
   if (offset_ == next.prev_end && last_lsn_ + 1 == next.first_lsn && last_hash_ == next.prev_hash) {
     return Code::ok;
   }
@@ -167,7 +170,7 @@ Status Walk::find_later_frames(uint64_t* torn_end) {
          i += frame_align_bytes) {
       FrameHeader header;
       if (frame_decode_header(bytes.subspan(i), seed_, &header) != FrameVerdict::valid) continue;
-      if (header.durable_lsn > last_lsn_) {
+      if (header.durable_lsn > last_lsn_ && !WQ_PLANTED(damage_is_a_torn_tail)) {
         return corrupt_at(segment_.header.seq, offset_,
                           missing_text(last_lsn_ + 1, header.durable_lsn) +
                               ", which the frame at " + std::to_string(base + i) +
@@ -283,7 +286,8 @@ Result<LogChain> load_chain(Io& io, IoQueue& queue, const std::string& directory
   }
   WQ_TRY(split_chain(std::move(found), applied_lsn, &chain));
   take_ends_from_successors(chain.segments);
-  if (!chain.segments.empty() && chain.segments.front().header.first_lsn > applied_lsn + 1) {
+  if (!chain.segments.empty() && chain.segments.front().header.first_lsn > applied_lsn + 1 &&
+      !WQ_PLANTED(late_log_taken)) {
     const SegmentHeader& first = chain.segments.front().header;
     return Status(Code::corrupt, segment_label(first.seq) + ": the log begins with record " +
                                      std::to_string(first.first_lsn) + "; " +
@@ -297,6 +301,24 @@ Status walk_segment(Io& io, IoQueue& queue, LogSegment& segment, const LogSegmen
   WQ_CHECK((next == nullptr) == (tail != nullptr));
   WQ_TRY_SET(const auto reader, SegmentReader::open(io, queue, segment.path));
   return Walk(*reader, segment, next, visit).run(tail);
+}
+
+Status read_segment(Io& io, IoQueue& queue, const std::string& directory, const StoreUuid& uuid,
+                    uint64_t seq, Lsn last, const FrameVisitor& visit) {
+  const std::string log_directory = directory + "/" + std::string(log_directory_name);
+  WQ_TRY_SET(LogSegment segment, load_segment(io, queue, log_directory, uuid, seq));
+  bool reached = false;
+  // What lies behind the last one may change under the reader, so the walk stops there.
+  const FrameVisitor until_last = [&](const ScannedFrame& frame) -> Status {
+    WQ_TRY(visit(frame));
+    reached = frame.type == static_cast<uint16_t>(FrameType::record) && frame.lsn == last;
+    return reached ? Code::cancelled : Code::ok;
+  };
+  TornTail tail;
+  Status status = walk_segment(io, queue, segment, nullptr, &tail, until_last);
+  if (reached) return Code::ok;
+  WQ_TRY(std::move(status));
+  return corrupt_at(seq, segment.end, missing_text(segment.last_lsn + 1, last));
 }
 
 }  // namespace wq

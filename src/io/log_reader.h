@@ -57,4 +57,9 @@ using FrameVisitor = std::function<Status(const ScannedFrame&)>;
 Status walk_segment(Io& io, IoQueue& queue, LogSegment& segment, const LogSegment* next,
                     TornTail* tail, const FrameVisitor& visit);
 
+// The frames of one segment up to record `last`, which must be in it and durable; the segment may
+// be the one that is written to at the moment.
+Status read_segment(Io& io, IoQueue& queue, const std::string& directory, const StoreUuid& uuid,
+                    uint64_t seq, Lsn last, const FrameVisitor& visit);
+
 }  // namespace wq

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "io/io_transfer.h"
 
 namespace wq {
@@ -62,6 +63,8 @@ Status LogWriter::write_run(AppendBuffer& group, const AppendRun& run, bool barr
   WQ_CHECK(at == frames);
   WriteMode mode = WriteMode::kernel;
   if (barrier) mode = unsynced_ ? WriteMode::sync_after : WriteMode::dsync;
+  if (barrier && WQ_PLANTED(dsync_over_unsynced)) mode = WriteMode::dsync;
+  if (WQ_PLANTED(power_without_barrier)) mode = WriteMode::kernel;
   const size_t bytes = run.end - run.begin;
   File& file = barrier ? barrier_file(run) : *file_;
   WQ_TRY(write_fully(*queue_, file, {data, bytes}, run.place.offset, mode));
@@ -82,13 +85,14 @@ Result<std::string> LogWriter::write_header(const SegmentHeader& header,
   WQ_TRY_SET(file_, io_.open(path, spare ? OpenMode::read_write : OpenMode::create));
   if (!spare) WQ_TRY(file_->resize(header.segment_bytes));
   WQ_TRY(write_fully(*queue_, *file_, block, 0, WriteMode::kernel));
-  WQ_TRY(file_->sync());
+  const bool unsynced = WQ_PLANTED(segment_header_unsynced) || WQ_PLANTED(segment_renamed_early);
+  if (!unsynced) WQ_TRY(file_->sync());
   last_hash_ = hash;
   return path;
 }
 
 Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
-  if (file_ != nullptr) WQ_TRY(sync_written(outcome));
+  if (file_ != nullptr && !WQ_PLANTED(rotation_unsynced)) WQ_TRY(sync_written(outcome));
   WQ_CHECK(run.place.seq == seq_ + 1);
   WQ_CHECK(run.place.offset == segment_header_bytes);
   std::optional<SpareFile> spare;
@@ -103,11 +107,12 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
   header.prev_end = end_;
   header.prev_hash = last_hash_;
   header.segment_bytes = run.place.segment_bytes;
-  header.recycled = spare && spare->recycled;
+  header.recycled = spare && spare->recycled && !WQ_PLANTED(recycled_unmarked);
   WQ_TRY_SET(const std::string path, write_header(header, spare));
   const std::string final_path = log_directory_ + "/" + segment_file_name(header.seq);
   WQ_TRY(io_.rename(path, final_path));
-  WQ_TRY(io_.sync_dir(log_directory_));
+  if (!WQ_PLANTED(segment_name_unsynced)) WQ_TRY(io_.sync_dir(log_directory_));
+  if (WQ_PLANTED(segment_renamed_early)) WQ_TRY(file_->sync());
   // Again, under the name that messages shall tell.
   WQ_TRY_SET(file_, io_.open(final_path, OpenMode::read_write));
   WQ_TRY(open_direct(final_path));

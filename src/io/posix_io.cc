@@ -153,6 +153,10 @@ Status PosixIo::unlink(const std::string& path) {
   return ::unlink(path.c_str()) == 0 ? Status(Code::ok) : errno_status(path, "unlink");
 }
 
+Status PosixIo::remove_dir(const std::string& path) {
+  return ::rmdir(path.c_str()) == 0 ? Status(Code::ok) : errno_status(path, "rmdir");
+}
+
 Status PosixIo::sync_dir(const std::string& directory) {
   const int fd = open_retrying(directory.c_str(), O_RDONLY | O_DIRECTORY);
   if (fd < 0) return errno_status(directory, "open");
@@ -209,12 +213,12 @@ Result<std::unique_ptr<Io>> make_io(IoBackend backend) {
   if (backend == IoBackend::automatic) {
     const char* const asked = std::getenv("WQ_IO");
     const std::string_view name = asked != nullptr ? asked : "";
-    if (name == "thread") return make_thread_io();
+    if (name == "threads" || name == "thread") return make_thread_io();
     if (name == "uring") {
       fall_back = false;
     } else if (!name.empty()) {
       return Status(Code::invalid,
-                    "WQ_IO: must be uring or thread, not '" + std::string(name) + "'");
+                    "WQ_IO: must be uring or threads, not '" + std::string(name) + "'");
     }
   }
   if (backend == IoBackend::thread) return make_thread_io();

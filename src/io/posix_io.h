@@ -36,6 +36,7 @@ class PosixIo : public Io {
   Result<bool> exists(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;
   Status unlink(const std::string& path) override;
+  Status remove_dir(const std::string& path) override;
   Status sync_dir(const std::string& directory) override;
   Result<uint64_t> free_bytes(const std::string& path) override;
   Result<std::string> network_file_system(const std::string& path) override;

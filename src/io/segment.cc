@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/planted.h"
 
 namespace wq {
 namespace {
@@ -117,7 +118,8 @@ Status segment_header_decode(Bytes block, const StoreUuid& uuid, uint64_t seq,
     return corrupt(seq, zeros ? "the header is all zeros" : "no segment header");
   }
   *hash = load_le<uint64_t>(in + at_hash);
-  if (*hash != block_hash(in)) return corrupt(seq, "the header does not match its checksum");
+  if (*hash != block_hash(in) && !WQ_PLANTED(segment_header_unchecked))
+    return corrupt(seq, "the header does not match its checksum");
   const auto version = load_le<uint32_t>(in + at_version);
   if (version != segment_format_version) {
     return Status(Code::version, segment_label(seq) + ": written in log format " +
@@ -132,8 +134,9 @@ Status segment_header_decode(Bytes block, const StoreUuid& uuid, uint64_t seq,
   header->prev_hash = load_le<uint64_t>(in + at_prev_hash);
   header->segment_bytes = load_le<uint64_t>(in + at_segment_bytes);
   header->recycled = (load_le<uint64_t>(in + at_flags) & flag_recycled) != 0;
-  if (header->uuid != uuid) return corrupt(seq, "the segment belongs to another store");
-  if (header->seq != seq) {
+  if (header->uuid != uuid && !WQ_PLANTED(foreign_segment_taken))
+    return corrupt(seq, "the segment belongs to another store");
+  if (header->seq != seq && !WQ_PLANTED(renamed_segment_taken)) {
     return corrupt(
         seq, "the file is segment " + segment_file_name(header->seq) + " under another one's name");
   }

@@ -7,10 +7,11 @@
 #include "io/segment_log_impl.h"
 
 #include <algorithm>
-#include <exception>
+#include <cerrno>
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace wq {
 namespace {
@@ -104,6 +105,7 @@ Result<Lsn> SegmentLogImpl::append(Bytes body) {
 
 Lsn SegmentLogImpl::reached(Durability level) const {
   // Acquire pairs with the release in flush_group(): the bytes are where the level says.
+  if (WQ_PLANTED(power_is_process)) level = Durability::process;
   return level == Durability::power ? durable_lsn_.load(std::memory_order_acquire)
                                     : process_lsn_.load(std::memory_order_acquire);
 }
@@ -200,13 +202,17 @@ void SegmentLogImpl::flush_group() {
   const uint64_t edge = align_to_block(place_.offset);
   if (!flight_.empty()) flight_.pad(static_cast<size_t>(edge - place_.offset));
   if (power) {
-    place_.offset = edge;
+    if (!WQ_PLANTED(acknowledged_block_rewritten)) place_.offset = edge;
     undurable_ = false;
   }
   flight_power_ = power;
   flight_last_ = last_lsn_.load(std::memory_order_relaxed);
   flight_bytes_ = flight_.bytes();
   const uint64_t group = group_;
+  if (WQ_PLANTED(ok_before_write)) {
+    process_lsn_.store(flight_last_, std::memory_order_release);
+    if (power) durable_lsn_.store(flight_last_, std::memory_order_release);
+  }
 
   mutex_.unlock();
   const int64_t from_ns = clock_.mono_ns();
@@ -215,11 +221,11 @@ void SegmentLogImpl::flush_group() {
   const int64_t spent_ns = clock_.mono_ns() - from_ns;
   mutex_.lock();
 
+  if (status.ok()) status = account(outcome, power, spent_ns);
   if (status.ok()) {
     // Only the flusher stores these, one at a time, so they grow in order. Release: see reached().
     process_lsn_.store(flight_last_, std::memory_order_release);
     durable_lsn_.store(power ? flight_last_ : outcome.durable_lsn, std::memory_order_release);
-    account(outcome, power, spent_ns);
   } else {
     fail(status);
   }
@@ -231,24 +237,22 @@ void SegmentLogImpl::flush_group() {
 }
 
 Status SegmentLogImpl::write_flight(bool power, WriteOutcome* outcome) {
-  try {
+  // Out of memory, or a broken invariant: how far the group got is not known.
+  return caught([&] {
     return writer_.write(flight_, power, durable_lsn_.load(std::memory_order_relaxed), outcome);
-  } catch (const std::exception& error) {
-    // Out of memory, or a broken invariant: how far the group got is not known.
-    return Status(Code::internal, std::string("log: ") + error.what());
-  }
+  });
 }
 
 void SegmentLogImpl::finish_group(uint64_t group) {
   const size_t done = group & 1;
   const size_t next = done ^ 1;
   const bool failed = !failure_.ok();
-  const bool next_has_sleepers = sleepers_[next] > 0;
+  const bool next_has_sleepers = sleepers_[next] > 0 && !WQ_PLANTED(next_group_not_started);
   const bool wake_flusher =
       flusher_ != FlusherState::awake &&
       (failed || flusher_ == FlusherState::turn || (!next_has_sleepers && wants_unmet()));
   if (wake_flusher) flusher_ = FlusherState::awake;
-  const bool wake_done = sleepers_[done] > 0;
+  const bool wake_done = sleepers_[done] > 0 && !WQ_PLANTED(group_wakes_nobody);
   // Outside the lock, or the woken would run into it at once. The condition variables outlive them:
   // nobody destroys a log that has callers in it.
   mutex_.unlock();
@@ -265,8 +269,12 @@ void SegmentLogImpl::finish_group(uint64_t group) {
   mutex_.lock();
 }
 
-void SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t spent_ns) {
-  live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
+Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t spent_ns) {
+  try {
+    live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
+  } catch (const std::bad_alloc&) {
+    return Code::no_memory;  // a segment that nobody knows of would never be released
+  }
   for (const AppendRun& run : flight_.runs()) {
     for (LiveSegment& segment : live_) {
       if (segment.seq == run.place.seq) segment.frame_bytes += run.frames_end - run.begin;
@@ -277,12 +285,15 @@ void SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t sp
   const auto spent = static_cast<uint64_t>(std::max<int64_t>(0, spent_ns));
   stats_.flush_ns_total += spent;
   stats_.flush_ns_max = std::max(stats_.flush_ns_max, spent);
+  return {};
 }
 
 void SegmentLogImpl::fail(const Status& cause) {
-  if (!failure_.ok()) return;
-  failure_ = Status(Code::poisoned, cause.message() + "; nothing more is written, reopen the store",
-                    cause.os_errno(), cause.offset());
+  if (!failure_.ok() || WQ_PLANTED(log_failure_forgotten)) return;
+  failure_ = status_with_text(
+      Code::poisoned,
+      [&] { return cause.message() + "; nothing more is written, reopen the store"; },
+      cause.code() == Code::no_memory ? ENOMEM : cause.os_errno(), cause.offset());
   failed_.store(true, std::memory_order_release);
 }
 
@@ -382,14 +393,51 @@ Status SegmentLogImpl::replay(Lsn from, const std::function<Status(Lsn, Bytes)>&
   return Code::ok;
 }
 
+void SegmentLogImpl::hold(Lsn from) {
+  MutexLock lock(mutex_);
+  WQ_CHECK(held_from_ == UINT64_MAX);
+  held_from_ = from;
+}
+
+void SegmentLogImpl::let_go() {
+  MutexLock lock(mutex_);
+  held_from_ = UINT64_MAX;
+}
+
+Status SegmentLogImpl::read(Lsn from, Lsn to, const std::function<Status(Lsn, Bytes)>& visit) {
+  std::vector<LiveSegment> live;
+  {
+    MutexLock lock(mutex_);
+    WQ_CHECK(held_from_ <= from);
+    WQ_CHECK(to <= durable_lsn_.load(std::memory_order_relaxed));
+    live = live_;
+  }
+  if (live.empty() || live.front().first_lsn > from) {
+    return Status(Code::corrupt, "log: record " + std::to_string(from) + " is not there any more");
+  }
+  WQ_TRY_SET(const auto queue, io_.open_queue());
+  const FrameVisitor filter = [&](const ScannedFrame& frame) -> Status {
+    if (frame.type != static_cast<uint16_t>(FrameType::record) || frame.lsn < from) return Code::ok;
+    return visit(frame.lsn, frame.body);
+  };
+  for (size_t i = 0; i < live.size() && live[i].first_lsn <= to; ++i) {
+    const Lsn last = i + 1 < live.size() ? std::min(to, live[i + 1].first_lsn - 1) : to;
+    if (last < from || last < live[i].first_lsn) continue;
+    WQ_TRY(read_segment(io_, *queue, options_.directory, options_.uuid, live[i].seq, last, filter));
+  }
+  return Code::ok;
+}
+
 Status SegmentLogImpl::trim(Lsn lsn) {
   std::vector<std::string> released;
   {
     MutexLock lock(mutex_);
     WQ_TRY(failure_);
+    lsn = std::min(lsn, held_from_);
+    released.reserve(live_.size());
     // The newest segment stays: it tells the next LSN and sequence number.
     while (live_.size() > 1 && live_[1].first_lsn <= lsn) {
-      released.push_back(live_.front().path);
+      released.push_back(std::move(live_.front().path));
       live_.erase(live_.begin());
     }
   }
@@ -413,7 +461,7 @@ bool SegmentLogImpl::drop_spare() {
 // After a failed sync of the directory no later rename can be relied on, so the log is over.
 void SegmentLogImpl::check_directory() {
   const Status status = spares_->directory_failure();
-  if (status.ok()) return;
+  if (status.ok() || WQ_PLANTED(directory_failure_forgotten)) return;
   MutexLock lock(mutex_);
   fail(status);
   if (!flushing_) finish_group(group_);
@@ -446,6 +494,7 @@ Status SegmentLogImpl::close() {
   if (wants_unmet()) flush_group();
   WQ_TRY(failure_);
   closed_ = true;
+  if (WQ_PLANTED(no_close_frame)) return Code::ok;
   // A frame of its own, behind the barrier: it proves that everything before it was durable, so
   // that damage to the last records can not pass for a torn tail.
   make_place(frame_bytes(0));

@@ -42,6 +42,9 @@ class SegmentLogImpl final : public SegmentLog {
   Lsn durable_lsn() const override { return reached(Durability::power); }
   Status failure() const override;
   Status replay(Lsn from, const std::function<Status(Lsn, Bytes)>& visit) override;
+  void hold(Lsn from) override;
+  void let_go() override;
+  Status read(Lsn from, Lsn to, const std::function<Status(Lsn, Bytes)>& visit) override;
   Status trim(Lsn lsn) override;
   Result<bool> prepare_spares() override;
   bool drop_spare() override;
@@ -64,7 +67,7 @@ class SegmentLogImpl final : public SegmentLog {
   void flush_group() WQ_REQUIRES(mutex_);
   Status write_flight(bool power, WriteOutcome* outcome);
   void finish_group(uint64_t group) WQ_REQUIRES(mutex_);
-  void account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
+  Status account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
   void fail(const Status& cause) WQ_REQUIRES(mutex_);
   bool sleep_for_group(uint64_t group, int64_t* left_ns) WQ_REQUIRES(mutex_);
   void pass_turn_on() WQ_REQUIRES(mutex_);
@@ -105,6 +108,7 @@ class SegmentLogImpl final : public SegmentLog {
   bool closed_ WQ_GUARDED_BY(mutex_) = false;
   Status failure_ WQ_GUARDED_BY(mutex_);
   std::vector<LiveSegment> live_ WQ_GUARDED_BY(mutex_);  // oldest first
+  Lsn held_from_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;     // trim() keeps what is not below
   LogStats stats_ WQ_GUARDED_BY(mutex_);
 
   // Written under the mutex, read without it.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "io/io_transfer.h"
 
 namespace wq {
@@ -28,7 +29,8 @@ void SegmentReader::Free::operator()(std::byte* memory) const {
 
 Result<std::unique_ptr<SegmentReader>> SegmentReader::open(Io& io, IoQueue& queue,
                                                            const std::string& path) {
-  auto opened = io.open(path, OpenMode::read_direct);
+  auto opened =
+      io.open(path, WQ_PLANTED(recovery_reads_page_cache) ? OpenMode::read : OpenMode::read_direct);
   if (!opened.ok() && opened.status().code() == Code::unsupported) {
     opened = io.open(path, OpenMode::read);
   }

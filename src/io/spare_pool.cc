@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "io/io_transfer.h"
 #include "io/segment.h"
 
@@ -88,7 +89,7 @@ Status SparePool::recycle(const std::vector<std::string>& paths) {
   }
   // Not before this may one of them be written to: were its rename undone by a crash, a new
   // segment's header would stand under the old one's name.
-  WQ_TRY(sync_directory());
+  if (!WQ_PLANTED(recycled_name_unsynced)) WQ_TRY(sync_directory());
   MutexLock lock(mutex_);
   ready_.insert(ready_.end(), renamed.begin(), renamed.end());
   return Code::ok;

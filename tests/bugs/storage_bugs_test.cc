@@ -310,6 +310,24 @@ TEST(BugCase, C38_AMissingFileOfTheColdStoreCanBePutBack) {
   EXPECT_GE(refused, 3u);  // CURRENT, MANIFEST, and what holds the rows
 }
 
+// Two stores with records of the same numbers: nothing but the identity tells their halves apart.
+TEST(BugCase, C38_TheColdSideOfAnotherStoreIsRefused) {
+  EngineHarness ours(small_store(StoreKind::rocks));
+  EngineHarness theirs(small_store(StoreKind::rocks));
+  make_old_store(ours);
+  make_old_store(theirs);
+  const std::string ours_db = ours.directory() + "/db";
+  fs::rename(ours_db, ours_db + ".kept");
+  fs::copy(theirs.directory() + "/db", ours_db);
+  const Status status = ours.open();
+  EXPECT_EQ(status.code(), Code::corrupt);
+  EXPECT_NE(status.message().find("another store"), std::string::npos) << status.message();
+  fs::remove_all(ours_db);
+  fs::rename(ours_db + ".kept", ours_db);
+  ASSERT_TRUE(ours.open().ok());
+  EXPECT_EQ(drain(ours, ours.queue("q")).size(), kept_jobs);
+}
+
 TEST(BugCase, C38_TablesWithoutADatabaseAreNotRemoved) {
   EngineHarness harness(small_store(StoreKind::rocks));
   const std::string path = harness.directory() + "/db/000123.sst";

@@ -190,28 +190,32 @@ TEST(BugCase, C47_NoWakeUpIsLost) {
   EXPECT_LT(pick_up.max(), lost_us);  // the bar is p99.9 < 20 ms, max 100 ms
 }
 
+// Several times: a maintenance that nobody wakes may be about to look up by itself, but not each
+// time, since it falls asleep for a second when a round is over.
 TEST(BugCase, C47_AnEarlierDueJobWakesTheSleeper) {
   RealStore store;
   store.open();
   const QueueId q = store.queue("q");
   JobId id = 0;
   ASSERT_TRUE(enqueue(store.engine(), q, "far", id, 60'000).ok());
-  std::vector<JobView> jobs;
-  std::atomic<int64_t> picked_us{0};
-  std::thread consumer([&] {
-    jobs = lease(store.engine(), q, 1, 60'000, 20'000);
-    picked_us = now_us();
-  });
-  wait_for_waiters(store.engine(), 1);
-  const int64_t put_us = now_us();
-  ASSERT_TRUE(enqueue(store.engine(), q, "near", id, 50).ok());
-  consumer.join();
-  ASSERT_EQ(jobs.size(), 1u);
-  EXPECT_EQ(payload_of(jobs[0]), "near");
-  std::printf("a job with a delay of 50 ms was there after %lld us\n",
-              static_cast<long long>(picked_us - put_us));
-  EXPECT_GE(picked_us - put_us, 48'000);  // never early; the clocks are whole milliseconds
-  EXPECT_LT(picked_us - put_us, lost_us);
+  for (int round = 0; round < 4; ++round) {
+    std::vector<JobView> jobs;
+    std::atomic<int64_t> picked_us{0};
+    std::thread consumer([&] {
+      jobs = lease(store.engine(), q, 1, 60'000, 20'000);
+      picked_us = now_us();
+    });
+    wait_for_waiters(store.engine(), 1);
+    const int64_t put_us = now_us();
+    ASSERT_TRUE(enqueue(store.engine(), q, "near", id, 50).ok());
+    consumer.join();
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(payload_of(jobs[0]), "near");
+    std::printf("a job with a delay of 50 ms was there after %lld us\n",
+                static_cast<long long>(picked_us - put_us));
+    EXPECT_GE(picked_us - put_us, 48'000);  // never early; the clocks are whole milliseconds
+    EXPECT_LT(picked_us - put_us, lost_us);
+  }
 }
 
 TEST(BugCase, C47_OneJobWakesOneOfEight) {

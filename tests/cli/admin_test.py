@@ -1,9 +1,12 @@
 """wq stat, ls, queue, verify, log, bench, version; the global options, help, and failures of the
 place that wq runs in."""
 
+import fcntl
 import json
 import os
+import struct
 import subprocess
+import termios
 import unittest
 
 from cli_case import PROGRAM, CliCase
@@ -13,9 +16,8 @@ COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release"
             ("dead", "show"), ("dead", "replay"), ("dead", "rm"), ("dead", "purge"), ("queue",),
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
-            ("verify",), ("log",), ("log", "dump"), ("bench",), ("version",))
-WITH_EXAMPLES = ("push", "work", "pull", "ack", "nack", "release", "extend", "cancel", "stat", "ls",
-                 "show", "dead", "queue", "verify", "log", "bench", "version")
+            ("export",), ("import",), ("repair",), ("backup",), ("restore",), ("verify",),
+            ("log",), ("log", "dump"), ("bench",), ("version",))
 
 
 class Look(CliCase):
@@ -73,7 +75,8 @@ class Look(CliCase):
         self.push("a", queue="q")
         self.wq("queue", "pause", "q")
         self.push("b", queue="q")
-        self.assertIn("paused", self.wq("pull", "-q", "q", code=8).err)
+        self.assertIn("queue 'q' is paused; wq queue resume q",
+                      self.wq("pull", "-q", "q", code=8).err)
         self.wq("queue", "enable", "q", code=8)
         self.wq("queue", "resume", "q")
         self.wq("pull", "-q", "q")
@@ -93,6 +96,8 @@ class Look(CliCase):
                          [{"removed": 1}])
         self.assertEqual(self.counts("q"), {"ready": 1, "delayed": 1})
         self.wq("queue", "clear", "q", "--state", "odd", "--yes", code=2)
+        self.wq("queue", "clear", "q", "--state", "dead", code=4)
+        self.wq("queue", "clear", "q", "--state", "dead", "--yes", code=4)
         self.wq("queue", "rm", "q", code=2)
         self.wq("queue", "rm", "q", "--yes")
         self.wq("queue", "show", "q", code=3)
@@ -137,7 +142,7 @@ class Look(CliCase):
         self.assertEqual(len(self.json("log", "dump", "-n", "1")), 1)
         kind = records[-1]["type"]
         self.assertTrue(all(r["type"] == kind for r in self.json("log", "dump", "--type", kind)))
-        mistyped = self.wq("log", "dump", "--type", "enqeue")
+        mistyped = self.wq("log", "dump", "--type", "enqeue", code=4)
         self.assertEqual(mistyped.lines, [])
         self.assertIn("no record of type enqeue; there are: ", mistyped.err)
         self.assertIn(f" {kind}", mistyped.err)
@@ -161,14 +166,19 @@ class Look(CliCase):
         self.json("bench", "--time", "200ms", "--dir", self.dir, "--payload-size", "32KiB",
                   "--durability", "memory")
         self.assertEqual(os.listdir(self.dir), [])
-        self.wq("bench", "--dir", self.path("nothing"), code=3)
+        self.assertIn("--dir: ", self.wq("bench", "--dir", self.path("nothing"), code=3).err)
         self.assertIn("us each", self.wq("bench", "--time", "10ms", "--durability", "memory").out
                       .decode())
 
     def test_version(self):
         record = self.json("version", store=False)[0]
         self.assertEqual(record["version"], record["library_version"])
-        self.assertIn(record["version"], self.wq("--version", store=False).lines[0])
+        self.assertEqual((record["abi"], record["format_version"]), ("0.1", 1))
+        for option in ("--version", "-V"):
+            self.assertEqual(self.wq(option, store=False).lines, ["wq " + record["version"]])
+        text = self.wq("version", store=False).lines
+        self.assertEqual(text[0], f"wq {record['version']}, ABI 0.1, store format 1")
+        self.assertTrue(text[1].startswith("commit "), text)
 
 
 class Global(CliCase):
@@ -178,8 +188,36 @@ class Global(CliCase):
                 result = self.wq(*command, "--help", store=False)
                 self.assertIn("Usage", result.out.decode())
                 self.assertTrue(all(len(line) <= 100 for line in result.lines), result.lines)
-        for command in WITH_EXAMPLES:
-            self.assertIn(f"  wq {command}", self.wq(command, "--help").out.decode())
+                self.assertIn("  wq " + " ".join(command), result.out.decode())  # an example
+                for litter in (" INT", "UINT", " in [", "Excludes", "NONNEG"):
+                    self.assertNotIn(litter, result.out.decode())
+                self.assertIn("--lock-wait", result.out.decode())
+                self.assertEqual(self.wq("help", *command, store=False).out, result.out)
+        self.assertIn("no command 'nosuch'", self.wq("help", "nosuch", store=False, code=2).err)
+
+    def test_results_that_can_not_be_written(self):
+        for args in (("--help",), ("push", "--help"), ("--version",)):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE,
+                                      check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"No space left", done.stderr)
+
+    def test_a_usage_error_names_the_help_that_helps(self):
+        self.push("x")
+        for args, hint in ((("push", "--delay", "5", "x"), "; wq push --help shows how\n"),
+                           (("queue", "set", "q"), "; wq queue set --help shows how\n"),
+                           (("log", "dump", "-n", "x"),
+                            "--limit: 'x' is not a whole number; wq log dump --help shows how\n"),
+                           (("dead",), "; wq dead --help shows how\n"),
+                           (("queue", "clear", "default"), "say --yes to do it\n")):
+            self.assertTrue(self.wq(*args, code=2).err.endswith(hint), args)
+
+    def test_notes_come_behind_what_they_conclude(self):
+        self.push("x")
+        done = subprocess.run([PROGRAM, "--store", self.store, "log", "dump"], check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertRegex(done.stdout.splitlines()[-1], b"^[0-9]+ records$")
 
     def test_usage(self):
         for args in ((), ("nonsense",), ("push", "--nonsense"), ("dead",), ("ack",),
@@ -235,9 +273,25 @@ class Global(CliCase):
             text = self.on_terminal({"TERM": "xterm", **env}, "stat")
             self.assertEqual(b"\x1b[1m" in text, coloured, env)
 
-    def on_terminal(self, env, *args):
+    def test_narrow_terminal(self):
+        self.wq("push", "a", "b")
+        text = self.on_terminal({"TERM": "dumb"}, "stat", columns=60).decode().splitlines()
+        self.assertIn("queue default", text)
+        self.assertIn(["ready", "2"], [line.split() for line in text])
+        self.assertTrue(self.on_terminal({"TERM": "dumb"}, "stat", columns=200)
+                        .splitlines()[1].startswith(b"queue    status"))
+
+    def test_watch_draws_anew(self):
+        self.wq("push", "a")
+        args = ("stat", "--watch", "100ms", "--count", "2")
+        self.assertEqual(self.on_terminal({"TERM": "xterm"}, *args).count(b"\x1b[H\x1b[J"), 2)
+        self.assertNotIn(b"\x1b", self.on_terminal({"TERM": "dumb"}, *args))
+
+    def on_terminal(self, env, *args, columns=0):
         import pty
         leader, follower = pty.openpty()
+        if columns:
+            fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
         environment.update(env)
         process = subprocess.Popen([PROGRAM, "--store", self.store, *args], stdout=follower,
@@ -274,9 +328,30 @@ class Global(CliCase):
         self.addCleanup(os.chmod, self.store, 0o700)
         result = self.wq("stat", code=7)
         self.assertIn("ermission", result.err)
+        self.assertIn("every command writes to the store, stat too", result.err)
 
     def test_parent_directory_is_missing(self):
-        self.wq("--store", self.path("a/b"), "push", "x", store=False, code=3)
+        result = self.wq("--store", self.path("a/b"), "push", "x", store=False, code=3)
+        self.assertIn(f"there is no directory '{self.path('a')}'", result.err)
+
+    def test_a_file_is_no_store(self):
+        path = self.file("plain", b"x")
+        for args in (("stat",), ("push", "x"), ("log", "dump")):
+            result = self.wq("--store", path, *args, store=False, code=2)
+            self.assertIn("is a file; a store is a directory", result.err)
+        self.assertEqual(self.read("plain"), b"x")
+
+    def test_nobody_else_reads_a_store(self):
+        self.wq("push", "x")
+        for name in ("log", "db", "tmp"):
+            mode = os.stat(os.path.join(self.store, name)).st_mode
+            self.assertEqual(mode & 0o027, 0, f"{name}: {mode:o}")
+
+    def test_backends_have_one_spelling_and_take_the_other(self):
+        for name in ("threads", "thread"):
+            self.wq("--backend", name, "push", "x")
+            record = self.json("stat", env={"WQ_IO": name})[0]
+            self.assertEqual(record["store"]["io_backend"], "threads")
 
     def test_errors_as_json(self):
         error = json.loads(self.wq("--json", "stat", code=3).err)["error"]

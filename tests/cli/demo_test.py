@@ -2,6 +2,7 @@
 notices when something is lost, changed or made up."""
 
 import os
+import re
 import stat
 import subprocess
 import unittest
@@ -22,8 +23,9 @@ class Demo(CliCase):
         for line in done.stdout.decode().splitlines():
             parts = line.split()
             for name in ("pushed", "handled", "lost", "changed", "dead"):
-                if parts[:1] == [name] and len(parts) > 1 and parts[1].isdigit():
-                    rows[name] = int(parts[1])
+                number = parts[1].replace(",", "") if len(parts) > 1 else ""
+                if parts[:1] == [name] and number.isdigit():
+                    rows[name] = int(number)
         return done, rows
 
     def check_good(self, data, lines):
@@ -31,10 +33,25 @@ class Demo(CliCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(rows, {"pushed": lines, "handled": lines, "lost": 0, "changed": 0,
                                 "dead": 0})
-        self.assertIn(b"SIGKILL", done.stdout)
+        self.assertEqual(done.stdout.count(b" \n"), 0, done.stdout)
+        return done.stdout.decode()
+
+    def handled_before_the_kill(self, text):
+        return int(re.search("SIGKILL to the worker after ([0-9,]+) lines", text)[1]
+                   .replace(",", ""))
 
     def test_text(self):
-        self.check_good(b"".join(b"line %d\n" % i for i in range(2000)), 2000)
+        text = self.check_good(b"".join(b"line %d\n" % i for i in range(2000)), 2000)
+        self.assertEqual(self.handled_before_the_kill(text), 1000)
+        self.assertIn("jobs per second", text)
+        self.assertIn("2,000", text)
+
+    def test_a_small_file_is_half_done_too(self):
+        text = self.check_good(b"".join(b"line %d\n" % i for i in range(40)), 40)
+        self.assertEqual(self.handled_before_the_kill(text), 20)
+        self.assertNotIn("jobs per second", text)
+        text = self.check_good(b"a\nb\nc\n", 3)
+        self.assertEqual(self.handled_before_the_kill(text), 1)
 
     def test_any_bytes_and_no_last_newline(self):
         data = (b"\xff\xfe\t\x00\r\n\n\n" + bytes(range(11, 256)) + b"\n") * 50 + b"last"
@@ -74,6 +91,8 @@ class Demo(CliCase):
         self.assertNotEqual(self.demo(b"")[0].returncode, 0)
         done = subprocess.run([DEMO, PROGRAM, self.path("nothing")], capture_output=True)
         self.assertIn(b"can not read", done.stderr)
+        done = subprocess.run([DEMO, PROGRAM, self.dir], capture_output=True)
+        self.assertIn(b"is a directory", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
 

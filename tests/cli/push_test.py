@@ -62,6 +62,54 @@ class PushArguments(CliCase):
             self.assertIn(word, result.err)
         self.assertFalse(os.path.exists(self.store))
 
+    def test_an_empty_value_is_refused(self):
+        for args in (("push", "--delay", "", "a"), ("push", "--at", "", "a"),
+                     ("push", "--backoff", "", "a"), ("push", "--payload-max", "", "a"),
+                     ("push", "--priority", "", "a"), ("push", "--file", ""),
+                     ("push", "-q", "", "a"), ("work", "--timeout", "", "--", "cat"),
+                     ("pull", "--lease", ""), ("stat", "--watch", ""), ("--store", "", "stat")):
+            name = {"-q": "--queue"}.get(args[1], args[1] if args[0] != "--store" else "--store")
+            result = self.wq(*args, code=2)
+            self.assertIn(f"{name}: is empty; ", result.err)
+        self.assertFalse(os.path.exists(self.store))
+        self.push("")  # a payload may be
+        self.wq("nack", self.json("pull")[0]["token"], "--error", "")
+
+    def test_a_dash_is_standard_input(self):
+        self.wq("push", "-", stdin=b"a\nb\n")
+        self.wq("push", "-", "c")
+        self.assertEqual(self.payloads(), [b"a", b"b", b"-", b"c"])
+        self.wq("push", "--format", "whole", "-", stdin=b"x\ny")
+        self.assertEqual(self.payloads(), [b"x\ny"])
+
+    def test_what_is_noted(self):
+        self.assertIn("(id 1), durability", self.wq("push", "a").err)
+        self.assertIn("(ids 2 to 3), durability", self.wq("push", "a", "b").err)
+        self.assertIn("nothing to push", self.wq("push").err)
+        self.assertIn("note: --at lies in the past; the job is ready at once",
+                      self.wq("push", "--at", "2001-01-01T00:00:00Z", "a").err)
+        self.assertNotIn("past", self.wq("push", "--at", "2090-01-01T00:00:00Z", "a").err)
+        self.assertIn("put -- before payloads that begin with -",
+                      self.wq("push", "-q", "e", "-n", code=2).err)
+
+    def test_backoff_none_of_a_job_is_no_delay(self):
+        self.wq("queue", "set", "default", "--backoff", "fixed:1h")
+        self.push("a", options=("--backoff", "none"))
+        self.wq("nack", self.json("pull")[0]["token"])
+        self.assertEqual(self.counts(), {"ready": 1})
+
+    def test_durations(self):
+        for text, ms in (("1.5s", 1500), ("1h30m", 5_400_000), ("5min", 300_000), ("90s", 90_000),
+                         ("1d2h3m4s5ms", 93_784_005)):
+            shown = self.json("queue", "set", "q", "--lease", text)[0]
+            self.assertEqual(shown["lease_ms"], ms)
+            # What is printed can be typed again.
+            printed = self.wq("queue", "show", "q").lines[1].split()[5]
+            self.assertEqual(self.json("queue", "set", "q", "--lease", printed)[0]["lease_ms"], ms)
+        self.wq("queue", "set", "q", "--backoff", "exponential:1s..10m")
+        self.assertIn("exponential:1s..10m", self.wq("queue", "show", "q").lines[1])
+        for text in ("1.5", "1.s", ".5s", "1m1h", "1s1s", "1.0001s", "1x", "s", "1e3s"):
+            self.wq("queue", "set", "q", "--lease", text, code=2)
 
     def test_pushed_but_not_told(self):
         for args in (("push", "x", "y"), ("--json", "push", "x")):
@@ -71,6 +119,16 @@ class PushArguments(CliCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, b"No space left.*(2 jobs were|1 job was) pushed")
         self.assertEqual(self.counts(), {"ready": 3})
+
+    def test_the_rest_of_the_input_was_not_pushed(self):
+        path = self.file("input", b"x\n" * 25_000)
+        for args, rest in ((("--file", path), "the other 15,000 were not"),
+                           (("--file", path, "--partial"), "the rest of the input was not")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, "--store", self.store, "push", "--ids", *args],
+                                      stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertIn("10,000 jobs were pushed all the same", done.stderr.decode())
+            self.assertIn(rest, done.stderr.decode())
 
 
 class PushLines(CliCase):
@@ -135,7 +193,8 @@ class PushLines(CliCase):
     def test_disabled_queue_refuses(self):
         self.wq("queue", "set", "q", "--max-retries", "1")
         self.wq("queue", "disable", "q")
-        self.assertIn("disabled", self.wq("push", "-q", "q", "x", code=8).err)
+        self.assertIn("queue 'q' is disabled; wq queue enable q",
+                      self.wq("push", "-q", "q", "x", code=8).err)
 
 
 class PushJson(CliCase):

@@ -40,7 +40,8 @@ class Settle(CliCase):
         token = self.pull()["token"]
         self.wq("ack", token)
         for command in (("ack",), ("nack",), ("release",), ("extend",), ("nack", "--dead")):
-            self.wq(command[0], token, *command[1:], code=5)
+            refused = self.wq(command[0], token, *command[1:], code=5)
+            self.assertIn("settled already, or the lease ended; see wq show 1", refused.err)
 
     def test_an_old_generation_changes_nothing(self):
         self.push("a")
@@ -51,7 +52,7 @@ class Settle(CliCase):
         result = self.wq("--json", "ack", old, code=5)
         self.assertEqual(result.json[0]["outcome"], "STALE")
         self.assertEqual(self.counts(), {"leased": 1})
-        self.assertEqual(self.json("ack", new), [{"job": new, "outcome": "acked"}])
+        self.assertEqual(self.json("ack", new), [{"id": 1, "token": new, "outcome": "acked"}])
 
     def test_every_token_is_tried(self):
         ids = self.push("a", "b")
@@ -64,11 +65,40 @@ class Settle(CliCase):
         self.wq("nack", self.pull()["token"], "--error", "first")
         job = self.pull()
         self.assertEqual((job["attempts"], job["exceptions"], job["last_error"]), (2, 1, "first"))
-        self.wq("nack", job["token"], "--error", "second \u00e4", "--no-exception")
+        told = self.wq("nack", job["token"], "--error", "second \u00e4", "--no-exception")
+        self.assertIn("nacked 1 job, 1 dead", told.err)
         self.assertEqual(self.counts(), {"dead": 1})
         dead = self.json("dead", "ls")[0]
         self.assertEqual((dead["dead_reason"], dead["last_error"], dead["exceptions"]),
                          ("failed", "second \u00e4", 1))
+
+    def test_nack_tells_a_retry_from_a_death(self):
+        self.push("a", options=("--max-attempts", "2"))
+        first = self.json("nack", self.pull()["token"])[0]
+        last = self.json("nack", self.pull()["token"])[0]
+        self.assertEqual([(o["id"], o["outcome"], o["dead"]) for o in (first, last)],
+                         [(1, "nacked", False), (1, "nacked", True)])
+
+    def test_ids_are_numbers_and_tokens_strings(self):
+        ids = self.push("a", "b")
+        token = self.pull()["token"]
+        self.assertEqual(self.json("release", token),
+                         [{"id": ids[0], "token": token, "outcome": "released"}])
+        self.assertEqual(self.json("cancel", str(ids[1])), [{"id": ids[1], "outcome": "cancelled"}])
+
+    def test_a_lease_of_nothing_is_refused(self):
+        self.push("a")
+        for args in (("pull", "--lease", "0"), ("queue", "set", "default", "--lease", "0"),
+                     ("extend", "1:1", "--lease", "0"), ("work", "--lease", "0", "--", "cat")):
+            self.assertIn("--lease: must be above 0", self.wq(*args, code=2).err)
+        self.assertEqual(self.counts(), {"ready": 1})
+
+    def test_the_deadline_does_not_wander(self):
+        self.push("a")
+        job = self.pull()
+        self.assertEqual(job["deadline_ms"] - job["leased_ms"], 60_000)
+        self.assertEqual({self.json("show", "1")[0]["deadline_ms"] for _ in range(8)},
+                         {job["deadline_ms"]})
 
     def test_nack_delay_priority_front(self):
         self.push("a", "b")
@@ -118,7 +148,9 @@ class Settle(CliCase):
         self.wq("pull", "-q", "q", "--wait", "20ms", code=4)
         self.assertIn("no queue", self.wq("pull", "-q", "other", code=3).err)
         self.wq("show", "77", code=3)
-        self.wq("cancel", "77", code=3)
+        gone = "wq: there is no job 77: it ended, was removed, or never was in this store"
+        self.assertIn(gone, self.wq("show", "77", code=3).err)
+        self.assertIn(gone, self.wq("cancel", "77", code=3).err)
         self.wq("ack", "77:1", code=5)
         for bad in ("77", "a:b", "1:", ":1", "1:2:3", "-1:2"):
             self.wq("ack", "--", bad, code=2)
@@ -157,12 +189,38 @@ class Dead(CliCase):
         self.wq("dead", "ls", "--reason", "lease_expired", code=4)
         self.wq("dead", "ls", "--since", "1h")
         self.wq("dead", "ls", "--until", "1h", code=4)
+        self.assertIn("or how long ago", self.wq("dead", "ls", "--since", "foo", code=2).err)
+        self.wq("dead", "ls", "--all", "-n", "1", code=2)
+        self.assertIn(" -n 2 --oldest --cursor ", oldest.err)
+
+    def test_programs_page(self):
+        entries = self.kill("a", "b", "c", "d", "e")
+        seen, args = [], []
+        while True:
+            page = self.json("dead", "ls", "-q", "default", "--oldest", "-n", "2", *args)
+            seen += [job["token"] for job in page if "token" in job]
+            if "next_cursor" not in page[-1]:
+                break
+            self.assertEqual(page[-1]["queue"], "default")
+            args = ["--cursor", str(page[-1]["next_cursor"])]
+        self.assertEqual(seen, entries)
+
+    def test_queues_behind_the_limit_are_told(self):
+        self.kill("a", queue="first")
+        self.kill("b", queue="second")
+        self.assertEqual(self.json("dead", "ls", "-n", "1")[-1],
+                         {"queue": "second", "next_cursor": 0})
+
+    def test_the_listing_shows_the_payload(self):
+        self.kill("what was to be done")
+        listing = self.wq("dead", "ls", "-n", "1")
+        self.assertIn("what was to be done", listing.lines[1])
 
     def test_replay_one_entry_once(self):
         entry = self.kill("a")[0]
         self.wq("dead", "show", entry)
         self.assertEqual(self.json("dead", "replay", entry),
-                         [{"entry": entry, "outcome": "replayed"}])
+                         [{"id": 1, "token": entry, "outcome": "replayed"}])
         self.wq("dead", "replay", entry, code=5)
         job = self.json("pull")[0]
         self.assertEqual((job["attempts"], job["replays"]), (1, 1))
@@ -197,6 +255,9 @@ class Dead(CliCase):
         refused = self.wq("dead", "purge", "-q", "default", code=2)
         self.assertIn("2 dead letters", refused.err)
         self.assertEqual(self.json("dead", "purge", "-q", "default", "--yes"), [{"removed": 2}])
+        for yes in ((), ("--yes",)):
+            self.assertIn("no dead letters",
+                          self.wq("dead", "purge", "-q", "default", *yes, code=4).err)
         self.assertEqual(self.counts(), {})
 
     def test_payload_is_kept_exactly(self):

@@ -26,7 +26,9 @@ class Stop(CliCase):
             running = self.start_gated()
             running.read_line()
             running.send(number)
-            self.assertIn("stopping", running.process.stderr.readline().decode())
+            name = "SIGTERM" if number == SIGTERM else "SIGINT"
+            self.assertEqual(running.process.stderr.readline().decode(),
+                             name + ": waiting for 1 job; a second signal kills it\n")
             self.open_gate()
             result = running.finish()
             self.assertEqual(result.code, 0, result.err)
@@ -41,7 +43,10 @@ class Stop(CliCase):
         running = self.start("work", "--", "cat")
         running.read_line()  # the job is done; nothing is left to wait for
         running.send(SIGTERM)
-        self.assertEqual(running.finish().code, 0)
+        result = running.finish()
+        self.assertEqual(result.code, 0)
+        # Its line came before its settling: the signal may find it just there.
+        self.assertRegex(result.err, "SIGTERM: (no job is in work|waiting for 1 job; .*)\n")
         self.assertEqual(self.counts(), {})
 
     def test_second_signal_kills(self):
@@ -66,7 +71,7 @@ class Stop(CliCase):
         running = self.start("work", "--lines", "tab", "--ahead", "40", "--", "sh", "-c", script)
         self.assertEqual(running.process.stderr.readline(), b"started\n")
         running.send(SIGTERM)
-        self.assertIn("stopping", running.process.stderr.readline().decode())
+        self.assertIn("SIGTERM: waiting", running.process.stderr.readline().decode())
         os.write(gate_fd, b"go\n")
         result = running.finish()
         self.assertEqual(result.code, 0, result.err)
@@ -158,7 +163,10 @@ class Locked(CliCase):
 
     def test_lock_wait(self):
         running = self.hold()
-        self.wq("--lock-wait", "100ms", "stat", code=6)
+        refused = self.wq("--lock-wait", "100ms", "stat", code=6)
+        self.assertTrue(refused.err.endswith("; waited 100ms\n"), refused.err)
+        refused = self.wq("stat", code=6)
+        self.assertTrue(refused.err.endswith("; --lock-wait 30s waits for it\n"), refused.err)
         waiting = self.start("--lock-wait", "forever", "--json", "stat")
         self.assertIsNone(waiting.process.poll())
         running.finish()

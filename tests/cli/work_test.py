@@ -5,7 +5,7 @@ import os
 import stat
 import unittest
 
-from cli_case import SIGTERM, CliCase
+from cli_case import PROGRAM, SIGTERM, CliCase
 
 
 class WorkExec(CliCase):
@@ -80,10 +80,56 @@ class WorkExec(CliCase):
         script = 'p=$(cat); echo noise; [ "$p" = ok ]'
         result = self.wq("--json", "work", "--stop-when-empty", "--", "sh", "-c", script)
         events = result.json
-        self.assertEqual([e["outcome"] for e in events[:-1]], ["ack", "retry"])
+        self.assertEqual([(e["outcome"], e["dead"]) for e in events[:-1]],
+                         [("ack", False), ("retry", True)])
         self.assertEqual(events[1]["error"], "noise (exit status 1)")
-        self.assertEqual((events[-1]["event"], events[-1]["acked"], events[-1]["retried"]),
-                         ("summary", 1, 1))
+        self.assertEqual((events[-1]["event"], events[-1]["acked"], events[-1]["retried"],
+                          events[-1]["dead"], events[-1]["failed"]), ("summary", 1, 1, 1, 0))
+
+    def test_the_dead_are_told_from_retries(self):
+        self.push("0", "65", "3")
+        result = self.work("--", "sh", "-c", "exit $(cat)")
+        self.assertRegex(result.err, r"worked: 1 job done, 2 dead \(wq dead ls -q default\), "
+                                     r"3 retries in [0-9.]+ m?s\n")
+        self.push("zz", queue="n", options=("--max-attempts", "1"))
+        result = self.wq("work", "-q", "n", "--once", "--", "false")
+        self.assertRegex(result.err, r"worked: 0 jobs done, 1 dead \(wq dead ls -q n\) in ")
+        heading, row = self.wq("stat", "-q", "n").lines[1:]
+        self.assertIn(" nacked ", heading)
+        self.assertEqual(row.split()[-2:], ["1", "0"])
+
+    def test_jobs_that_are_not_handed_out_are_told(self):
+        self.push("a", queue="mail")
+        self.wq("queue", "pause", "mail")
+        work = ("work", "-q", "mail", "--stop-when-empty", "--", "true")
+        self.assertIn("1 job waits: queue 'mail' is paused; wq queue resume mail",
+                      self.wq(*work, code=8).err)
+        self.wq("--json", *work, code=8)
+        self.wq("work", "-q", "mail", "--once", "--", "true", code=8)
+        self.wq("queue", "resume", "mail")
+        self.wq("queue", "set", "mail", "--max-running", "1")
+        self.push("b", "c", queue="mail")
+        token = self.json("pull", "-q", "mail")[0]["token"]
+        self.assertIn("2 jobs wait: queue 'mail' has 1 leased or running",
+                      self.wq(*work, code=8).err)
+        self.assertIn("2 jobs wait", self.wq("pull", "-q", "mail", code=4).err)
+        self.wq("ack", token)
+        self.wq(*work)
+        self.wq("queue", "pause", "mail")
+        self.wq(*work)  # nothing waits
+
+    def test_a_command_can_not_wait_for_its_own_worker(self):
+        self.push("a", "b")
+        for options in ((), ("--lock-wait", "forever")):
+            script = " ".join([PROGRAM, "--store", self.store, *options, "push", "-q", "b", "x"])
+            result = self.wq("work", "--once", "--", "sh", "-c", script + "; echo $? >&2")
+            self.assertIn("the wq work that started this command", result.err)
+            self.assertIn("\n6\n", result.err)
+        # Another store is none of its business, and with the worker gone it can be had.
+        other = f"{PROGRAM} --store {self.path('other')} push x"
+        self.push("c")
+        self.wq("work", "--once", "--", "sh", "-c", other)
+        self.wq("push", "d", env={"WQ_WORKER_STORE": os.path.realpath(self.store)})
 
     def test_strict(self):
         self.push("x", options=("--max-attempts", "1"))
@@ -243,7 +289,7 @@ class WorkLines(CliCase):
         self.push(*[str(i) for i in range(100)])
         result = self.wq("work", "--lines", "tab", "--stop-when-empty", "--", "sh", "-c",
                          "echo broken >&2; exit 7", code=1)
-        self.assertIn("without answering", result.err)
+        self.assertIn("5 handlers in a row ended without a valid answer", result.err)
         self.assertGreater(self.counts()["ready"], 90)
 
     def test_an_answer_that_is_none(self):
@@ -273,7 +319,7 @@ class WorkLines(CliCase):
         result = self.wq("work", "--lines", "json", "--", "sh", "-c",
                          f"echo ok; echo ok; read x <{fifo}", code=1)
         self.assertEqual(result.err.count("a handler was ended"), 5)
-        self.assertIn("without answering a job", result.err)
+        self.assertIn("without a valid answer", result.err)
         self.assertEqual(self.counts(), {"ready": 2})
 
     def test_an_answer_too_many_is_not_kept_for_the_next_job(self):
@@ -314,7 +360,7 @@ class WorkLines(CliCase):
     def test_timeout_of_a_handler(self):
         self.push("slow", "fast", options=("--max-attempts", "1"))
         body = "if b'slow' in line: sys.stdin.buffer.read()\nprint('ok')"
-        self.work("tab", body, "--timeout", "500ms", "--ahead", "4")
+        self.work("tab", body, "--timeout", "3s", "--ahead", "4")
         self.assertEqual(self.stat()["acked_total"], 1)
         dead = self.json("dead", "ls")
         self.assertEqual([job["payload"] for job in dead], ["slow"])

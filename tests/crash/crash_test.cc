@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <wq.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -36,8 +37,8 @@ int64_t us_since(steady_clock::time_point begin) {
 // A running crash_child and the lines it wrote.
 class Child : public ChildProcess {
  public:
-  explicit Child(std::vector<std::string> arguments)
-      : ChildProcess("crash_child", std::move(arguments)) {}
+  explicit Child(std::vector<std::string> arguments, const char* program = "crash_child")
+      : ChildProcess(program, std::move(arguments)) {}
 
   // Reads until there are `count` lines more than `lines()` has. False at the end of the pipe.
   bool read_lines(size_t count) {
@@ -113,6 +114,23 @@ class CrashTest : public testing::Test {
     if (!alive || !WIFSIGNALED(status)) {
       ADD_FAILURE() << "life " << life_ << ": the child ended by itself, status " << status;
     }
+  }
+
+  // Lets a child work until it kills itself at a named place; false if it did not come there.
+  bool run_to_point(const std::string& name, uint64_t hit) {
+    ::setenv("WQ_KILL_POINT", name.c_str(), 1);
+    ::setenv("WQ_KILL_HIT", std::to_string(hit).c_str(), 1);
+    Child child(arguments("run"), "crash_point_child");
+    ::unsetenv("WQ_KILL_POINT");
+    constexpr size_t lines_max = 6'000;  // of work, if it never comes there
+    child.read_lines(lines_max);
+    child.kill_now();
+    std::vector<std::string> lines = child.all_lines();
+    const auto died = std::find(lines.begin(), lines.end(), "D " + name);
+    const bool reached = died != lines.end();
+    if (reached) lines.erase(died);
+    judge(lines);
+    return reached;
   }
 
   // What the newest lives wrote stays beside the store for whoever looks into a failure.
@@ -197,6 +215,59 @@ TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
   EXPECT_GT(oracle_.figures().doubts_gone, 0u);
   EXPECT_GT(oracle_.figures().doubts_there, 0u);
   EXPECT_GT(oracle_.figures().stale, 0u);
+}
+
+// Each place is reached, at the first of its hits and at later ones, and the store is none the
+// worse for it. What the places are is told in kill_points.cc.
+TEST_F(CrashTest, KilledAtEachNamedPlace) {
+  const char* const names[] = {"write.before",
+                               "write.half",
+                               "write.after",
+                               "barrier.before",
+                               "barrier.after",
+                               "sync.before",
+                               "sync.after",
+                               "create.after",
+                               "resize.after",
+                               "rename.before",
+                               "rename.after",
+                               "sync_dir.before",
+                               "sync_dir.after",
+                               "checkpoint.begin",
+                               "checkpoint.before",
+                               "checkpoint.after",
+                               "record.open.before",
+                               "record.open.after",
+                               "record.enqueue.before",
+                               "record.lease.before",
+                               "record.lease.after",
+                               "record.settle.before",
+                               "record.settle.after",
+                               "record.expire.before",
+                               "record.expire.after",
+                               "record.promote.before",
+                               "record.promote.after",
+                               "record.confirm.after",
+                               "record.cancel.after",
+                               "record.dead_replay.after",
+                               "record.dead_remove.before"};
+  const int rounds = std::getenv("WQ_LONG") != nullptr ? 17 : 2;  // 31 places: over 500 kills
+  std::array<int, std::size(names)> hits{};
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < std::size(names); ++i) {
+      if (!oracle_.violations().empty() || HasFailure()) break;
+      // A later hit meets the store at work, the first one mostly while it opens.
+      const uint64_t hit = round == 0 ? 1 : 1 + prng_.below(12);
+      hits[i] += run_to_point(names[i], hit);
+    }
+  }
+  if (oracle_.violations().empty() && !HasFailure()) drain_and_close();
+  for (size_t i = 0; i < std::size(names); ++i) {
+    std::printf("%10d of %d kills at %s\n", hits[i], rounds, names[i]);
+    EXPECT_GT(hits[i], 0) << names[i];
+  }
+  print_figures();
+  for (const std::string& violation : oracle_.violations()) ADD_FAILURE() << violation;
 }
 
 }  // namespace

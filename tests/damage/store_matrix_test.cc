@@ -195,7 +195,7 @@ TEST(StoreMatrix, LogAndFormatFile) {
       }
       std::printf("%s, %s: %zu opened whole, %zu cut, %zu refused\n", path.c_str(),
                   closed ? "closed" : "killed", tally.whole, tally.cut, tally.refused);
-      EXPECT_GT(tally.refused, 40u);
+      EXPECT_GT(tally.refused, 20u);
     }
   }
 }
@@ -420,6 +420,8 @@ TEST(StoreMatrix, FilesOfTheColdStore) {
   ColdMatrix matrix;
   for (const fs::path& file : matrix.files()) {
     const std::string name = file.filename().string();
+    const char* const only = std::getenv("WQ_FILES");  // a part of the names to damage
+    if (only != nullptr && name.find(only) == std::string::npos) continue;
     const ByteVector good = read_bytes(file);
     matrix.run(file, nullptr, name + " removed");
     const ByteVector empty;

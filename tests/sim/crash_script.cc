@@ -1,79 +1,66 @@
 #include "sim/crash_script.h"
 
+#include "support/store_wrapper.h"
+
 #include <algorithm>
 
 namespace wq::sim {
 
 // Tells of each commit when it is over.
-class CrashScript::RecordingCheckpoint final : public Checkpoint {
+class CrashScript::RecordingCheckpoint final : public CheckpointWrapper {
  public:
   RecordingCheckpoint(std::unique_ptr<Checkpoint> inner, CrashScript& script,
                       std::shared_ptr<MemStoreContent> content)
-      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+      : CheckpointWrapper(std::move(inner)), script_(script), content_(std::move(content)) {}
 
-  Status put(Family family, std::string_view key, std::string_view value) override {
-    return inner_->put(family, key, value);
-  }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
-  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->erase_range(family, begin, end);
-  }
   Status commit() override {
-    WQ_TRY(inner_->commit());
+    WQ_TRY(CheckpointWrapper::commit());
     script_.note_commit(*content_);
     return {};
   }
 
  private:
-  std::unique_ptr<Checkpoint> inner_;
   CrashScript& script_;
   std::shared_ptr<MemStoreContent> content_;
 };
 
-class CrashScript::RecordingStore final : public Store {
+class CrashScript::RecordingStore final : public StoreWrapper {
  public:
   RecordingStore(std::unique_ptr<Store> inner, CrashScript& script,
                  std::shared_ptr<MemStoreContent> content)
-      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+      : StoreWrapper(std::move(inner)), script_(script), content_(std::move(content)) {}
 
-  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-    return inner_->get(family, key);
-  }
-  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                               bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
-  }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
-    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, inner_->begin_checkpoint(expected_rows));
+    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, StoreWrapper::begin_checkpoint(expected_rows));
     return std::unique_ptr<Checkpoint>(
         std::make_unique<RecordingCheckpoint>(std::move(begun), script_, content_));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
-    WQ_TRY(inner_->reclaim(family, begin, end));
+    WQ_TRY(StoreWrapper::reclaim(family, begin, end));
     script_.note_commit(*content_);
     return {};
   }
-  Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
-  Status close() override { return inner_->close(); }
 
  private:
-  std::unique_ptr<Store> inner_;
   CrashScript& script_;
   std::shared_ptr<MemStoreContent> content_;
 };
 
-HarnessOptions CrashScript::options_for(const model::Stream& stream, CrashScript* script) {
+HarnessOptions CrashScript::options_for(const model::Stream& stream, StoreKind store,
+                                        CrashScript* script) {
   HarnessOptions options = harness_options(stream.setting);
-  options.wrap_store = [script](std::unique_ptr<Store> store,
+  options.store = store;
+  options.batch_rows_max = 40;  // both roads of a checkpoint
+  options.wrap_store = [script](std::unique_ptr<Store> inner,
                                 std::shared_ptr<MemStoreContent> content) {
     return std::unique_ptr<Store>(
-        std::make_unique<RecordingStore>(std::move(store), *script, std::move(content)));
+        std::make_unique<RecordingStore>(std::move(inner), *script, std::move(content)));
   };
   return options;
 }
 
-CrashScript::CrashScript(const model::Stream& stream) : Runner(stream, options_for(stream, this)) {
+CrashScript::CrashScript(const model::Stream& stream, StoreKind store)
+    : Runner(stream, options_for(stream, store, this)) {
   history_ = &changes_;
 }
 
@@ -93,22 +80,36 @@ void CrashScript::mark() {
                         stats.last_lsn, harness_.clock().wall_ms()});
 }
 
-std::string CrashScript::run() {
+void CrashScript::begin() {
   harness_.disk().start_recording();
   cold_.push_back(ColdState{0, make_mem_store_content()});
+}
+
+std::string CrashScript::run() {
+  begin();
   std::string failure = start();
   if (failure.empty()) mark();
-  for (size_t i = 0; failure.empty() && i < stream_.ops.size(); ++i) {
-    failure = step(stream_.ops[i]);
-    if (failure.empty()) failure = after_each(1);  // the cheap comparison only
-    if (failure.empty()) mark();
+  if (failure.empty()) failure = do_all();
+  keep_models();
+  return failure;
+}
+
+std::string CrashScript::do_all() {
+  for (const model::Op& op : stream_.ops) {
+    WQ_SAME_OR_SAY(step(op));
+    WQ_SAME_OR_SAY(after_each(1));  // the cheap comparison only
+    mark();
   }
+  return {};
+}
+
+void CrashScript::keep_models() {
   model::Model model;
+  models_.clear();
   for (const Entry& entry : changes_) {
     entry.change(model);
     models_.push_back(model);
   }
-  return failure;
 }
 
 // The operation that was under way at the event has returned with the first mark behind it.

@@ -1,6 +1,8 @@
-// A script of operations on the simulated disk and the memory store, recorded so that the machine
-// can be made to have lost power after any event of the disk. The script is a stream of the model
-// test, so the model tells what the store held after each log record. Thread model: one thread.
+// A script of operations on the simulated disk, recorded so that the machine can be made to have
+// lost power after any event of the disk. The model tells what the store held after each log
+// record. The cold side is the memory store, whose commits are recorded beside the disk, or RocksDB
+// on the same disk. What is done is a stream of the model test, or told by a subclass. Thread
+// model: one thread.
 #pragma once
 
 #include <memory>
@@ -34,13 +36,16 @@ struct Bounds {
 
 class CrashScript : public model::Runner {
  public:
-  explicit CrashScript(const model::Stream& stream);  // which must outlive it
-  explicit CrashScript(model::Stream&&) = delete;
-  ~CrashScript();
+  explicit CrashScript(const model::Stream& stream,  // which must outlive it
+                       StoreKind store = StoreKind::memory);
+  explicit CrashScript(model::Stream&&, StoreKind store = StoreKind::memory) = delete;
+  virtual ~CrashScript();
   // Runs all operations; the first difference between engine and model, or nothing.
   std::string run();
 
-  const SimDisk& disk() { return harness_.disk(); }
+  StoreKind store() { return harness_.options().store; }
+  uint64_t batch_rows_max() { return harness_.options().batch_rows_max; }
+  SimDisk& disk() { return harness_.disk(); }
   const EngineOptions& engine_options() { return harness_.options().engine; }
   uint64_t marks() const { return marks_.size(); }
   Bounds bounds(uint64_t event) const;
@@ -51,11 +56,17 @@ class CrashScript : public model::Runner {
   // promotes many do not tell how they share them.
   model::Model model_at(Lsn lsn, uint64_t delayed) const;
 
+ protected:
+  void begin();  // recording
+  virtual std::string do_all();
+  void mark();         // after an operation has returned
+  void keep_models();  // when all is done
+
  private:
   class RecordingStore;
   class RecordingCheckpoint;
-  static HarnessOptions options_for(const model::Stream& stream, CrashScript* script);
-  void mark();
+  static HarnessOptions options_for(const model::Stream& stream, StoreKind store,
+                                    CrashScript* script);
   void note_commit(MemStoreContent& content);
 
   std::vector<Entry> changes_;

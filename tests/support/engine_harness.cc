@@ -58,9 +58,10 @@ void copy_outside_of_db(const std::string& from, const std::string& to) {
 
 EngineHarness::EngineHarness(HarnessOptions options)
     : options_(std::move(options)), content_(make_mem_store_content()) {
-  if (options_.store == StoreKind::memory) {
+  if (options_.store != StoreKind::rocks) {
     directory_ = "store";
     io_ = disk_.mount();
+    if (options_.store == StoreKind::sim_rocks) rocks_ = std::make_unique<SimRocks>(disk_);
     return;
   }
   directory_ = make_temp_directory() + "/store";
@@ -82,6 +83,7 @@ Environment EngineHarness::environment() {
   Environment environment;
   environment.io = io_.get();
   environment.clock = &clock_;
+  if (options_.store != StoreKind::rocks) environment.entropy = [] { return uint64_t{7}; };
   environment.between_steps = options_.between_steps;
   environment.page_was_read = options_.page_was_read;
   if (options_.store == StoreKind::memory) {
@@ -91,6 +93,13 @@ Environment EngineHarness::environment() {
       if (refuse && !store_options.read_only) WQ_TRY(refuse());
       WQ_TRY_SET(std::unique_ptr<Store> store, open_mem_store(content));
       return wrap ? wrap(std::move(store), content) : std::move(store);
+    };
+  }
+  if (options_.store == StoreKind::sim_rocks) {
+    environment.open_store = [this](const StoreOptions& store_options) {
+      StoreOptions given = store_options;
+      given.batch_rows_max = options_.batch_rows_max;
+      return rocks_->open(given);
     };
   }
   return environment;
@@ -111,7 +120,7 @@ Status EngineHarness::close() {
 }
 
 Status EngineHarness::kill_and_open() {
-  if (options_.store == StoreKind::memory) {
+  if (options_.store != StoreKind::rocks) {
     return cut_and_open(CrashImage{CrashData::all, CrashNames::all});
   }
   // What lies outside of RocksDB's directory is copied as another process would find it after a
@@ -132,14 +141,16 @@ Status EngineHarness::kill_and_open() {
 }
 
 Status EngineHarness::cut_and_open(const CrashImage& image) {
-  EXPECT_EQ(options_.store, StoreKind::memory);
+  EXPECT_NE(options_.store, StoreKind::rocks);
   SimDisk after = disk_.image(image);
   std::shared_ptr<MemStoreContent> content = copy_mem_store_content(*content_);
   engine_.reset();
   io_.reset();
+  rocks_.reset();
   disk_ = std::move(after);
   content_ = std::move(content);
   io_ = disk_.mount();
+  if (options_.store == StoreKind::sim_rocks) rocks_ = std::make_unique<SimRocks>(disk_);
   return open();
 }
 

@@ -14,15 +14,18 @@
 #include "engine/engine.h"
 #include "support/manual_clock.h"
 #include "support/sim_io.h"
+#include "support/sim_rocks.h"
 
 namespace wq {
 
-enum class StoreKind : uint8_t { memory, rocks };
+// sim_rocks: RocksDB on the simulated disk, beside the log.
+enum class StoreKind : uint8_t { memory, rocks, sim_rocks };
 
 struct HarnessOptions {
   StoreKind store = StoreKind::memory;
   IoBackend backend = IoBackend::automatic;  // rocks only: the real disk
   EngineOptions engine;                      // directory is set by the harness
+  uint64_t batch_rows_max = 16'384;          // sim_rocks: see StoreOptions
   // Memory store only: stands between the engine and the store, at each open.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
       wrap_store;
@@ -44,7 +47,7 @@ class EngineHarness {
   // The process dies: memory is gone, the kernel has what was written. Then opens again.
   // With the rocks store the engine is abandoned without closing, on a copy of its directory.
   Status kill_and_open();
-  // The power goes: only what a barrier covered is certain. Memory store only.
+  // The power goes: only what a barrier covered is certain. Not with the rocks store.
   Status cut_and_open(const CrashImage& image);
 
   Engine& engine() { return *engine_; }
@@ -75,6 +78,7 @@ class EngineHarness {
   ManualClock clock_;
   SimDisk disk_;
   std::shared_ptr<MemStoreContent> content_;
+  std::unique_ptr<SimRocks> rocks_;
   std::unique_ptr<Io> io_;
   std::string directory_;
   std::vector<std::string> old_directories_;

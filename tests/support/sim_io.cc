@@ -2,6 +2,7 @@
 #include "support/sim_io.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/codec.h"
+#include "base/hash.h"
 #include "base/prng.h"
 
 namespace wq {
@@ -25,6 +28,7 @@ struct Uncovered {
   uint64_t offset = 0;
   ByteVector data;
   std::optional<uint64_t> resize;
+  uint64_t order = 0;  // among all of the disk
 };
 
 void apply_bytes(ByteVector& file, uint64_t offset, Bytes data) {
@@ -68,11 +72,12 @@ struct Inode {
       }
       if (change.offset < offset) {
         const auto keep = static_cast<ptrdiff_t>(offset - change.offset);
-        rest.push_back({change.offset, {change.data.begin(), change.data.begin() + keep}, {}});
+        rest.push_back(
+            {change.offset, {change.data.begin(), change.data.begin() + keep}, {}, change.order});
       }
       if (change_end > end) {
         const auto skip = static_cast<ptrdiff_t>(end - change.offset);
-        rest.push_back({end, {change.data.begin() + skip, change.data.end()}, {}});
+        rest.push_back({end, {change.data.begin() + skip, change.data.end()}, {}, change.order});
       }
     }
     uncovered = std::move(rest);
@@ -80,18 +85,40 @@ struct Inode {
   }
 };
 
-// A change of names in one directory. Exactly one of the three.
+// A change of names in one directory.
 struct NameChange {
   std::string directory;
   std::string from;  // rename, unlink
   std::string to;    // rename, create
   InodeId inode = 0;
   bool make_dir = false;
+  bool of_dir = false;  // `from` is a directory: it goes away, or moves with all that is in it
 };
 
 using Names = std::map<std::string, InodeId>;
 
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+void move_dir(Names& names, std::set<std::string>& dirs, const NameChange& change) {
+  if (dirs.erase(change.from) == 0) return;
+  if (change.to.empty()) return;
+  dirs.insert(change.to);
+  const std::string prefix = change.from + "/";
+  const auto moved = [&](const std::string& path) {
+    return change.to + "/" + path.substr(prefix.size());
+  };
+  std::set<std::string> old_dirs = std::exchange(dirs, {});
+  for (const std::string& dir : old_dirs) dirs.insert(dir.starts_with(prefix) ? moved(dir) : dir);
+  Names old_names = std::exchange(names, {});
+  for (const auto& [path, id] : old_names)
+    names[path.starts_with(prefix) ? moved(path) : path] = id;
+}
+
 void apply(Names& names, std::set<std::string>& dirs, const NameChange& change) {
+  if (change.of_dir) return move_dir(names, dirs, change);
   if (change.make_dir) {
     dirs.insert(change.to);
     return;
@@ -105,6 +132,15 @@ void apply(Names& names, std::set<std::string>& dirs, const NameChange& change) 
   if (!change.to.empty()) names[change.to] = change.inode;
 }
 
+// What stands in a directory whose own name was lost is lost as well.
+void drop_unreachable(Names& names, std::set<std::string>& dirs) {
+  // In their order a directory comes before what is in it.
+  for (auto dir = dirs.begin(); dir != dirs.end();) {
+    dir = *dir == "." || dirs.contains(parent_of(*dir)) ? std::next(dir) : dirs.erase(dir);
+  }
+  std::erase_if(names, [&](const auto& name) { return !dirs.contains(parent_of(name.first)); });
+}
+
 struct Event {
   enum class Kind : uint8_t { write, resize, cover_range, cover_all, drop, name, sync_dir };
   Kind kind = Kind::write;
@@ -115,9 +151,11 @@ struct Event {
   std::string directory;
 };
 
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
+const char* op_name(uint32_t op) {
+  constexpr const char* names[] = {"read",  "write",    "write_dsync", "fdatasync", "fsync",
+                                   "open",  "create",   "resize",      "rename",    "unlink",
+                                   "mkdir", "sync_dir", "list",        "link"};
+  return names[std::countr_zero(op)];
 }
 
 }  // namespace
@@ -136,6 +174,7 @@ struct SimState {
   Prng prng WQ_GUARDED_BY(mutex);
   std::map<InodeId, Inode> inodes WQ_GUARDED_BY(mutex);
   InodeId next_inode WQ_GUARDED_BY(mutex) = 1;
+  uint64_t next_write WQ_GUARDED_BY(mutex) = 1;
   Names names WQ_GUARDED_BY(mutex);
   Names durable_names WQ_GUARDED_BY(mutex);
   std::set<std::string> dirs WQ_GUARDED_BY(mutex){"."};
@@ -144,6 +183,7 @@ struct SimState {
   std::set<std::string> locks WQ_GUARDED_BY(mutex);
 
   std::vector<Injected> faults WQ_GUARDED_BY(mutex);
+  std::string first_struck WQ_GUARDED_BY(mutex);
   std::map<uint32_t, uint64_t> op_counts WQ_GUARDED_BY(mutex);
   uint64_t capacity WQ_GUARDED_BY(mutex) = UINT64_MAX;
   bool reorder WQ_GUARDED_BY(mutex) = true;
@@ -171,12 +211,15 @@ struct SimState {
   int64_t run_write(const IoOp& op, const std::string& path, InodeId id) WQ_REQUIRES(mutex);
   int64_t run_barrier(uint32_t kind, const std::string& path, InodeId id) WQ_REQUIRES(mutex);
   void copy_contents(const SimState& from) WQ_REQUIRES(mutex);
+  // Writes that no barrier covers: their order and length.
+  std::map<uint64_t, uint64_t> unsynced() const WQ_REQUIRES(mutex);
   bool stopped() const WQ_REQUIRES(mutex) { return events >= stop_after; }
 };
 
 void SimState::copy_contents(const SimState& from) WQ_NO_THREAD_SAFETY_ANALYSIS {
   inodes = from.inodes;
   next_inode = from.next_inode;
+  next_write = from.next_write;
   names = from.names;
   durable_names = from.durable_names;
   dirs = from.dirs;
@@ -184,16 +227,24 @@ void SimState::copy_contents(const SimState& from) WQ_NO_THREAD_SAFETY_ANALYSIS 
   name_changes = from.name_changes;
 }
 
+std::map<uint64_t, uint64_t> SimState::unsynced() const {
+  std::map<uint64_t, uint64_t> found;
+  for (const auto& [id, inode] : inodes) {
+    for (const Uncovered& change : inode.uncovered) found[change.order] += change.data.size();
+  }
+  return found;
+}
+
 void SimState::carry_out(const Event& event) {
   Inode* const inode = event.inode != 0 ? &inodes[event.inode] : nullptr;
   switch (event.kind) {
     case Event::Kind::write:
       apply_bytes(inode->cached, event.offset, event.data);
-      inode->uncovered.push_back({event.offset, event.data, {}});
+      inode->uncovered.push_back({event.offset, event.data, {}, next_write++});
       break;
     case Event::Kind::resize:
       inode->cached.resize(event.offset);
-      inode->uncovered.push_back({0, {}, event.offset});
+      inode->uncovered.push_back({0, {}, event.offset, next_write++});
       break;
     case Event::Kind::cover_range:
       inode->cover_range(event.offset, event.data);
@@ -247,6 +298,7 @@ std::optional<SimFault> SimState::strike(uint32_t op, const std::string& path,
     const uint64_t number = injected.seen++;
     if (number < fault.skip || (number > fault.skip && !fault.sticky)) continue;
     ++injected.hits;
+    if (first_struck.empty()) first_struck = std::string(op_name(op)) + " " + path;
     if (!struck) struck = fault;
   }
   return struck;
@@ -294,8 +346,9 @@ int64_t SimState::run_write(const IoOp& op, const std::string& path, InodeId id)
   const uint32_t kind = op.kind == IoKind::write ? sim_write : sim_write_dsync;
   const auto struck = strike(kind, path);
   size_t bytes = op.bytes;
-  if (struck && struck->error == 0) bytes = bytes > 1 ? bytes / 2 : bytes;
-  const bool fails = struck && struck->error != 0;
+  const bool misdirected = struck && struck->misdirect != 0;
+  if (struck && struck->error == 0 && !misdirected) bytes = bytes > 1 ? bytes / 2 : bytes;
+  const bool fails = struck && struck->error != 0 && !misdirected;
   // EINTR and EAGAIN mean that nothing was begun; a device error may strike half way.
   if (fails && (struck->error == EINTR || struck->error == EAGAIN)) return -struck->error;
   if (fails && kind == sim_write) return -struck->error;
@@ -304,12 +357,17 @@ int64_t SimState::run_write(const IoOp& op, const std::string& path, InodeId id)
   if (bytes == 0 && op.bytes > 0) return -ENOSPC;
   const Bytes data{op.data, bytes};
   const ByteVector copy(data.begin(), data.end());
-  if (!happen({Event::Kind::write, id, op.offset, copy, {}, {}})) return -EIO;
+  uint64_t offset = op.offset;
+  if (misdirected) {
+    offset = static_cast<uint64_t>(
+        std::max<int64_t>(0, static_cast<int64_t>(offset) + struck->misdirect));
+  }
+  if (!happen({Event::Kind::write, id, offset, copy, {}, {}})) return -EIO;
   if (fails) {
     if (!struck->keep_data) happen({Event::Kind::drop, id, 0, {}, {}, {}});
     return -struck->error;
   }
-  if (kind == sim_write_dsync && !happen({Event::Kind::cover_range, id, op.offset, copy, {}, {}})) {
+  if (kind == sim_write_dsync && !happen({Event::Kind::cover_range, id, offset, copy, {}, {}})) {
     return -EIO;
   }
   return static_cast<int64_t>(bytes);
@@ -507,9 +565,13 @@ class SimIo final : public Io {
     if (const auto struck = state_.strike(sim_rename, from, to)) {
       return status_from_errno(struck->error, from, "rename");
     }
+    WQ_CHECK(parent_of(from) == parent_of(to));
+    if (state_.dirs.contains(from)) {
+      if (!is_empty_dir(to)) return status_from_errno(ENOTEMPTY, from, "rename");
+      return change_name({parent_of(to), from, to, 0, false, true}, from, "rename");
+    }
     const auto found = state_.names.find(from);
     if (found == state_.names.end()) return no_entry(from, "rename");
-    WQ_CHECK(parent_of(from) == parent_of(to));
     return change_name({parent_of(to), from, to, found->second, false}, from, "rename");
   }
   Status unlink(const std::string& path) override {
@@ -520,6 +582,15 @@ class SimIo final : public Io {
     const auto found = state_.names.find(path);
     if (found == state_.names.end()) return no_entry(path, "unlink");
     return change_name({parent_of(path), path, "", found->second, false}, path, "unlink");
+  }
+  Status remove_dir(const std::string& path) override {
+    MutexLock lock(state_.mutex);
+    if (const auto struck = state_.strike(sim_unlink, path)) {
+      return status_from_errno(struck->error, path, "rmdir");
+    }
+    if (!state_.dirs.contains(path)) return no_entry(path, "rmdir");
+    if (!is_empty_dir(path)) return status_from_errno(ENOTEMPTY, path, "rmdir");
+    return change_name({parent_of(path), path, "", 0, false, true}, path, "rmdir");
   }
   Status sync_dir(const std::string& directory) override {
     MutexLock lock(state_.mutex);
@@ -548,6 +619,13 @@ class SimIo final : public Io {
   }
 
  private:
+  bool is_empty_dir(const std::string& path) WQ_REQUIRES(state_.mutex) {
+    const std::string prefix = path + "/";
+    const auto inside = [&](const std::string& name) { return name.starts_with(prefix); };
+    return std::none_of(state_.dirs.begin(), state_.dirs.end(), inside) &&
+           std::none_of(state_.names.begin(), state_.names.end(),
+                        [&](const auto& entry) { return inside(entry.first); });
+  }
   Status change_name(const NameChange& change, const std::string& path, const char* operation)
       WQ_REQUIRES(state_.mutex) {
     if (state_.happen({Event::Kind::name, 0, 0, {}, change, {}})) return Code::ok;
@@ -558,9 +636,28 @@ class SimIo final : public Io {
 };
 
 // Writes of one file that survive a crash, in their order.
-ByteVector surviving_data(const Inode& inode, const CrashImage& crash, Prng& prng) {
+ByteVector surviving_data(const Inode& inode, const CrashImage& crash, uint64_t prefix,
+                          bool in_order, Prng& prng) {
   ByteVector file = inode.pristine;
   if (crash.data == CrashData::none) return file;
+  if (crash.data == CrashData::prefix) {
+    for (const Uncovered& change : inode.uncovered) {
+      if (change.order < prefix) apply(file, change);
+      if (change.order != prefix || change.resize) continue;
+      apply_bytes(
+          file, change.offset,
+          Bytes(change.data).first(std::min<uint64_t>(crash.tear_bytes, change.data.size())));
+    }
+    return file;
+  }
+  if (in_order && crash.data != CrashData::all) {
+    const size_t whole = prng.below(inode.uncovered.size() + 1);
+    for (size_t i = 0; i < whole; ++i) apply(file, inode.uncovered[i]);
+    if (whole == inode.uncovered.size() || inode.uncovered[whole].resize) return file;
+    const Uncovered& torn = inode.uncovered[whole];
+    apply_bytes(file, torn.offset, Bytes(torn.data).first(prng.below(torn.data.size() + 1)));
+    return file;
+  }
   const uint64_t sector = std::max<uint32_t>(1, crash.sector_bytes);
   // One file keeps nearly nothing, another nearly all: even odds everywhere would make both rare.
   constexpr uint64_t odds[] = {5, 50, 95};
@@ -603,6 +700,26 @@ std::unique_ptr<Io> SimDisk::mount() {
   return std::make_unique<SimIo>(*state_);
 }
 
+Status SimDisk::link(const std::string& from, const std::string& to) {
+  MutexLock lock(state_->mutex);
+  if (const auto struck = state_->strike(sim_link, from, to)) {
+    return status_from_errno(struck->error, from, "link");
+  }
+  const auto found = state_->names.find(from);
+  if (found == state_->names.end()) return no_entry(from, "link");
+  if (state_->names.contains(to)) return status_from_errno(EEXIST, to, "link");
+  const NameChange change{parent_of(to), "", to, found->second, false};
+  if (state_->happen({Event::Kind::name, 0, 0, {}, change, {}})) return Code::ok;
+  return status_from_errno(EIO, to, "link");
+}
+
+std::vector<uint64_t> SimDisk::unsynced_writes() const {
+  MutexLock lock(state_->mutex);
+  std::vector<uint64_t> lengths;
+  for (const auto& [order, bytes] : state_->unsynced()) lengths.push_back(bytes);
+  return lengths;
+}
+
 SimDisk SimDisk::copy() const {
   auto state = std::make_unique<SimState>(1);
   MutexLock to(state->mutex);
@@ -621,19 +738,25 @@ SimDisk SimDisk::image(const CrashImage& crash) const {
     state->names = state_->durable_names;
     state->dirs = state_->durable_dirs;
     const uint64_t prefix = prng.below(state_->name_changes.size() + 1);
+    const auto unsynced = state_->unsynced();
+    auto first_lost = unsynced.begin();
+    for (uint64_t i = 0; i < crash.keep && first_lost != unsynced.end(); ++i) ++first_lost;
+    const uint64_t lost_from = first_lost == unsynced.end() ? UINT64_MAX : first_lost->first;
     for (size_t i = 0; i < state_->name_changes.size(); ++i) {
       const bool keep = crash.names == CrashNames::all ||
                         (crash.names == CrashNames::prefix && i < prefix) ||
                         (crash.names == CrashNames::random && prng.below(2) == 0);
       if (keep) apply(state->names, state->dirs, state_->name_changes[i]);
     }
+    drop_unreachable(state->names, state->dirs);
     state->durable_names = state->names;
     state->durable_dirs = state->dirs;
     state->next_inode = state_->next_inode;
     for (const auto& [path, id] : state->names) {
       Inode& inode = state->inodes[id];
       const Inode& old = state_->inodes[id];
-      inode.pristine = surviving_data(old, crash, prng);
+      const bool in_order = crash.in_order && path.find(crash.in_order) != std::string::npos;
+      inode.pristine = surviving_data(old, crash, lost_from, in_order, prng);
       inode.cached = inode.pristine;
       inode.blocks = old.blocks;
     }
@@ -655,6 +778,11 @@ uint64_t SimDisk::fault_hits(size_t fault) const {
 void SimDisk::clear_faults() {
   MutexLock lock(state_->mutex);
   state_->faults.clear();
+}
+
+std::string SimDisk::first_struck() const {
+  MutexLock lock(state_->mutex);
+  return state_->first_struck;
 }
 
 void SimDisk::set_capacity(uint64_t bytes) {
@@ -731,6 +859,30 @@ void SimDisk::remove_file(const std::string& path) {
   MutexLock lock(state_->mutex);
   state_->names.erase(path);
   state_->durable_names.erase(path);
+}
+
+uint64_t SimDisk::trace_hash() const {
+  MutexLock lock(state_->mutex);
+  const auto number = [](uint64_t value, uint64_t hash) {
+    std::byte bytes[sizeof(uint64_t)];
+    store_le(bytes, value);
+    return hash64(bytes, hash);
+  };
+  std::set<InodeId> of_rocks;
+  uint64_t hash = 1;
+  for (const Event& event : state_->recorded) {
+    hash = number(static_cast<uint64_t>(event.kind), hash);
+    hash = number(event.inode, hash);
+    hash = number(event.offset, hash);
+    hash = number(event.data.size(), hash);
+    hash = hash64(as_bytes(event.directory), hash);
+    hash = hash64(as_bytes(event.name.from), hash);
+    hash = hash64(as_bytes(event.name.to), hash);
+    const std::string parent = parent_of(event.name.to);
+    if (parent.ends_with("/db") || parent.ends_with("/tmp")) of_rocks.insert(event.name.inode);
+    if (!of_rocks.contains(event.inode)) hash = hash64(event.data, hash);
+  }
+  return hash;
 }
 
 SimHistory::SimHistory(const SimDisk& recorded) : recorded_(recorded), disk_(1) {

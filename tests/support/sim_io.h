@@ -47,10 +47,11 @@ enum SimOps : uint32_t {
   sim_make_dir = 1U << 10,
   sim_sync_dir = 1U << 11,
   sim_list = 1U << 12,
+  sim_link = 1U << 13,
   sim_writes = sim_write | sim_write_dsync,
   sim_syncs = sim_fdatasync | sim_fsync | sim_write_dsync,
   sim_changes = sim_writes | sim_syncs | sim_create | sim_resize | sim_rename | sim_unlink |
-                sim_make_dir | sim_sync_dir,
+                sim_make_dir | sim_sync_dir | sim_link,
   sim_all = 0xffffffff,
 };
 
@@ -61,6 +62,7 @@ struct SimFault {
   bool sticky = false;     // strikes once, or from then on
   int error = EIO;         // 0 = cut the transfer short instead of failing it
   bool keep_data = false;  // a failing barrier leaves its bytes dirty instead of dropping them
+  int64_t misdirect = 0;   // not 0: a write succeeds, so many bytes away from where it belongs
 };
 
 enum class CrashData : uint8_t {
@@ -68,6 +70,7 @@ enum class CrashData : uint8_t {
   all,     // everything
   random,  // each sector of each write by the toss of a coin
   torn,    // everything but a part of the last write
+  prefix,  // the first `keep` writes and the first `tear_bytes` bytes of the next one
 };
 enum class CrashNames : uint8_t { none, all, prefix, random };
 
@@ -76,6 +79,12 @@ struct CrashImage {
   CrashNames names = CrashNames::none;
   uint32_t sector_bytes = 512;  // unit of `random` and `torn`; 1 tears inside sectors
   uint64_t seed = 1;
+  uint64_t keep = 0;        // of `prefix`: in the order in which they were made, over all files
+  uint64_t tear_bytes = 0;  // of `prefix`
+  // Files whose path has this in it keep a prefix of their writes, cut anywhere, in place of
+  // sectors here and there: what ext4 and XFS give to a file that only grows, whose length they
+  // change last.
+  const char* in_order = nullptr;
 };
 
 struct SimState;
@@ -90,14 +99,20 @@ class SimDisk {
   // An Io on the disk as it is now. It must not outlive the disk.
   std::unique_ptr<Io> mount();
 
+  // A second name for a file, also in another directory. Io has none, RocksDB wants it.
+  Status link(const std::string& from, const std::string& to);
+
   // What a machine would find on this disk if it lost power now. The disk itself goes on.
   SimDisk image(const CrashImage& crash) const;
   SimDisk copy() const;  // with all that is not durable
+  // The lengths of the writes that no barrier covers, in the order in which they were made.
+  std::vector<uint64_t> unsynced_writes() const;
 
   // Returns a number for fault_hits().
   size_t inject(const SimFault& fault);
   uint64_t fault_hits(size_t fault) const;
   void clear_faults();
+  std::string first_struck() const;  // what the first fault met: "write store/log/...seg"
 
   void set_capacity(uint64_t bytes);  // of all files together, in 4096-byte blocks
   void set_reorder(bool reorder);     // default true
@@ -108,6 +123,9 @@ class SimDisk {
   // had stopped there.
   void stop_after(uint64_t count);
   void start_recording();
+  // Of the kinds, places and lengths of all recorded events; of the bytes only outside of RocksDB's
+  // directories, whose files hold random session ids.
+  uint64_t trace_hash() const;
   uint64_t operations(uint32_t ops) const;  // carried out so far
 
   // Direct access for tests that damage files. Both change what is durable.

@@ -313,6 +313,15 @@ class ApiRules(TidyCase):
         for other in (table.replace("60", "61"), more, "/* Codes. */\n"):
             self.fires(dict(files, **{"src/base/errors.def": other}), "code_values")
 
+    def test_planted_hooks(self):
+        table = {"src/base/planted.def": '// Plants.\nX(weak_lock, "b", "R11")\n'}
+        hook = "if (WQ_PLANTED(weak_lock)) return;\n"
+        self.clean(dict(table, **{"src/io/a.cc": TOP + hook}))
+        self.fires(table, "planted")
+        self.fires(dict(table, **{"src/io/a.h": TOP + "#pragma once\n" + hook}), "planted")
+        other = hook + "bool x = WQ_PLANTED(strong_lock);\n"
+        self.fires(dict(table, **{"src/io/a.cc": TOP + other}), "planted")
+
     def test_structs(self):
         text = ("typedef struct wq_a wq_a;\ntypedef struct wq_b {\n  uint32_t x, y; /* z; */\n"
                 "  const char *p;\n  int64_t list[4];\n} wq_b;\n")

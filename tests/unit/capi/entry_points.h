@@ -45,6 +45,12 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_verify_report report = WQ_VERIFY_REPORT_INIT;
          return wq_store_verify(s, &report, e);
        }},
+      {"wq_store_backup",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         static std::atomic<int> number{0};
+         const std::string directory = "backup-" + std::to_string(++number);
+         return wq_store_backup(s, directory.c_str(), nullptr, nullptr, e);
+       }},
       {"wq_queue_open",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_queue* queue = nullptr;

@@ -202,6 +202,7 @@ TEST(CapiVersion, IsTheHeaders) {
                            std::to_string(WQ_VERSION_MINOR) + "." +
                            std::to_string(WQ_VERSION_PATCH);
   EXPECT_EQ(wq_version_string(), text);
+  EXPECT_EQ(wq_format_version(), 1u);
   const std::string info = wq_build_info();
   EXPECT_NE(info.find("wq " + text), std::string::npos) << info;
   EXPECT_NE(info.find("RocksDB "), std::string::npos) << info;

@@ -112,6 +112,13 @@ TEST_F(CapiStructs, Inputs) {
       },
       WQ_EMPTY);
   wq_queue_close(&empty);
+  const wq_backup_options backup_options = WQ_BACKUP_OPTIONS_INIT;
+  try_input_sizes<wq_backup_options>(
+      "wq_backup_options", backup_options,
+      [&](const wq_backup_options* in) {
+        return wq_backup_verify("/nowhere/to/be/found", in, nullptr, err());
+      },
+      WQ_E_NOT_FOUND);
   const wq_store_options store_options = WQ_STORE_OPTIONS_INIT;
   try_input_sizes<wq_store_options>(
       "wq_store_options", store_options,
@@ -134,6 +141,11 @@ TEST_F(CapiStructs, Outputs) {
       "wq_recovery", [&](wq_recovery* out) { return wq_store_get_recovery(store_, out, err()); });
   try_output_sizes<wq_verify_report>("wq_verify_report", [&](wq_verify_report* out) {
     return wq_store_verify(store_, out, err());
+  });
+  int backups = 0;
+  try_output_sizes<wq_backup_report>("wq_backup_report", [&](wq_backup_report* out) {
+    const std::string directory = "backup-" + std::to_string(++backups);
+    return wq_store_backup(store_, directory.c_str(), nullptr, out, err());
   });
   try_output_sizes<wq_queue_config>("wq_queue_config", [&](wq_queue_config* out) {
     return wq_queue_get_config(queue_, out, err());

@@ -110,6 +110,7 @@ Command SampleMaker::command(CommandType type) {
       for (uint32_t j = 0; j < count; ++j) out.ids.push_back(number());
     }
   }
+  add_imports(out);
   const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -127,6 +128,27 @@ Command SampleMaker::command(CommandType type) {
     out.settles.push_back(item);
   }
   return out;
+}
+
+void SampleMaker::add_imports(Command& out) {
+  if (out.type == CommandType::import_begin) {
+    out.row = as_bytes(keep(std::string(as_text(encoder_.meta_row(meta_row())))));
+  }
+  if (out.type == CommandType::import_queue) {
+    out.row = as_bytes(keep(std::string(as_text(encoder_.queue_row(queue_row())))));
+  }
+  if (out.type != CommandType::import_jobs) return;
+  for (size_t i = item_count(); i > 0; --i) {
+    JobRow row = job_row();
+    row.queue = out.queue;
+    if (row.state == JobState::leased || row.state == JobState::running) {
+      row.state = JobState::ready;
+    }
+    const bool dead = row.state == JobState::dead;
+    row.reason = dead ? DeadReason::failed : DeadReason::none;
+    out.imports.push_back(
+        {number(), as_bytes(keep(std::string(as_text(encoder_.job_row(row, envelope())))))});
+  }
 }
 
 JobRow SampleMaker::job_row() {
@@ -222,6 +244,10 @@ bool same_all(const std::vector<T>& a, const std::vector<T>& b, Same same) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
+bool same_import(const ImportedJob& a, const ImportedJob& b) {
+  return a.id == b.id && as_text(a.row) == as_text(b.row);
+}
+
 bool same_tokens(const Command& a, const Command& b) {
   return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
 }
@@ -261,6 +287,14 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return same_tokens(a, b);
+    case CommandType::import_begin:
+      return as_text(a.row) == as_text(b.row);
+    case CommandType::import_queue:
+      return a.queue == b.queue && as_text(a.row) == as_text(b.row);
+    case CommandType::import_jobs:
+      return a.queue == b.queue && same_all(a.imports, b.imports, same_import);
+    case CommandType::import_end:
+      return true;
   }
   return false;
 }

@@ -18,7 +18,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::enqueue,     CommandType::lease,           CommandType::confirm,
     CommandType::extend,      CommandType::settle,          CommandType::expire,
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
-    CommandType::dead_remove,
+    CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
+    CommandType::import_jobs, CommandType::import_end,
 };
 
 class SampleMaker {
@@ -41,6 +42,7 @@ class SampleMaker {
  private:
   std::string_view keep(std::string text);
   size_t item_count();
+  void add_imports(Command& out);
 
   Prng prng_;
   Encoder encoder_;

@@ -75,10 +75,10 @@ class RocksStoreTest : public testing::Test {
 };
 
 TEST_F(RocksStoreTest, TheNumberOfRowsChoosesTheRoad) {
-  put_rows(Family::kv, 0, 1, "v", batch_rows_max);
+  put_rows(Family::kv, 0, 1, "v", StoreOptions().batch_rows_max);
   EXPECT_EQ(store_->stats().checkpoints_written, 1u);
   EXPECT_EQ(store_->stats().checkpoints_ingested, 0u);
-  put_rows(Family::kv, 0, 1, "v", batch_rows_max + 1);
+  put_rows(Family::kv, 0, 1, "v", StoreOptions().batch_rows_max + 1);
   EXPECT_EQ(store_->stats().checkpoints_written, 1u);
   EXPECT_EQ(store_->stats().checkpoints_ingested, 1u);
 }
@@ -603,6 +603,16 @@ TEST(RocksErrors, KeepTheirMeaning) {
   EXPECT_EQ(status_from_rocks(rocksdb::Status::IOError("bad"), "read").code(), Code::io);
   EXPECT_EQ(status_from_rocks(rocksdb::Status::MemoryLimit("m"), "read").code(), Code::no_memory);
   EXPECT_EQ(full.message().find("db: flush: "), 0u) << full.message();
+}
+
+TEST(RocksErrors, ReadAsOneSentenceAndSayWhatHelps) {
+  const auto status = rocksdb::Status::Corruption(
+      "Corruption: IO error: file is too short (5 bytes) to be an sstabled/db/000011.sst");
+  EXPECT_EQ(status_from_rocks(status, "open").message(),
+            "db: open: the settled state is damaged, restore the store from a backup: Corruption: "
+            "IO error: file is too short (5 bytes) to be an sstable: d/db/000011.sst");
+  EXPECT_EQ(status_from_rocks(rocksdb::Status::IOError("an sstable is open"), "open").message(),
+            "db: open: IO error: an sstable is open");
 }
 
 TEST(RocksErrors, TheFirstFailureStays) {

@@ -181,6 +181,20 @@ TEST(FormatFile, Case38NoPowerCutLeavesAPartOfIt) {
   EXPECT_GE(history.event(), 10u);
 }
 
+// An open that ended between the rename and the directory sync leaves a name that is in the kernel
+// only. The next one reads it there, so it has to make it durable before it relies on it.
+TEST(FormatFile, ANameThatAnInterruptedOpenLeftIsMadeDurable) {
+  SimDisk disk = make_store_disk();
+  disk.inject({.ops = sim_sync_dir, .path = "store"});
+  bool created = false;
+  ASSERT_FALSE(read_or_create_format(*disk.mount(), "store", test_uuid(), &created).ok());
+  ASSERT_TRUE(disk.has_file(path));
+  EXPECT_FALSE(disk.image({}).has_file(path));
+  ASSERT_TRUE(read_or_create_format(*disk.mount(), "store", test_uuid(9), &created).ok());
+  EXPECT_FALSE(created);
+  EXPECT_TRUE(disk.image({}).has_file(path));
+}
+
 TEST(FormatFile, StoreDirectoryIsDurableInItsParent) {
   SimDisk disk;
   ASSERT_TRUE(make_store_directory(*disk.mount(), "store").ok());

@@ -237,8 +237,10 @@ TEST_P(IoBackendTest, LogOnTheRealFileSystem) {
 TEST(MakeIo, EnvironmentOverridesTheAutomaticChoice) {
   const char* const before = std::getenv("WQ_IO");
   const std::string saved = before != nullptr ? before : "";
-  ::setenv("WQ_IO", "thread", 1);
-  EXPECT_STREQ(make_io().value()->name(), "thread");
+  for (const char* const name : {"threads", "thread"}) {
+    ::setenv("WQ_IO", name, 1);
+    EXPECT_STREQ(make_io().value()->name(), "thread");
+  }
   ::setenv("WQ_IO", "nonsense", 1);
   EXPECT_EQ(make_io().status().code(), Code::invalid);
   EXPECT_STREQ(make_io(IoBackend::thread).value()->name(), "thread");

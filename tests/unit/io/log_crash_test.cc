@@ -270,6 +270,23 @@ TEST(LogCrash, SegmentsDoNotVanish) {
   }
 }
 
+// The same for a name that opening finds: it may be in the kernel only.
+TEST(LogCrash, NamesThatOpeningFindsAreMadeDurable) {
+  SimDisk disk = make_store_disk();
+  {
+    OpenLog log = open_log(disk);
+    ASSERT_TRUE(log.ok());
+    disk.inject({.ops = sim_sync_dir, .path = "log"});
+    append_record(*log.log);
+    EXPECT_FALSE(log->wait(1, Durability::power).ok());
+  }
+  ASSERT_TRUE(disk.has_file(segment_path(1)));
+  EXPECT_FALSE(disk.image({}).has_file(segment_path(1)));
+  OpenLog again = open_log(disk);
+  ASSERT_TRUE(again.ok()) << again.status.message();
+  EXPECT_TRUE(disk.image({}).has_file(segment_path(1)));
+}
+
 // Random scripts, random cuts, many lives of one disk.
 TEST(LogCrash, ManyLives) {
   const uint64_t seed = test_seed();

@@ -385,6 +385,31 @@ TEST(LogDamage, HoleBeforeUnacknowledgedRecordsIsATornTail) {
   EXPECT_EQ(open_and_check(disk, six_options()).last_lsn, 6u);
 }
 
+// The last record has no later frame that knows it to have been durable, but the checkpoint does.
+TEST(LogDamage, ATailThatTheCheckpointHoldsIsNotTorn) {
+  SimDisk disk = make_store_disk();
+  {
+    OpenLog log = open_log(disk);
+    append_records(*log.log, 2);
+    append_records(*log.log, 1);
+  }
+  constexpr size_t third_record = 8192;  // behind the block that the first barrier padded
+  std::vector<std::byte> bytes = disk.read_file(segment_path(1));
+  std::fill(bytes.begin() + third_record, bytes.end(), std::byte{0});
+  disk.write_file(segment_path(1), bytes);
+  LogOptions options = small_options();
+  options.expected_applied_lsn = 2;
+  {
+    OpenLog log = open_log(disk, options);
+    ASSERT_TRUE(log.ok()) << log.status.message();
+    EXPECT_EQ(log->last_lsn(), 2u);
+  }
+  options.expected_applied_lsn = 3;
+  const OpenLog log = open_log(disk, options);
+  EXPECT_EQ(log.status.code(), Code::corrupt);
+  EXPECT_NE(log.status.message().find("up to 3"), std::string::npos) << log.status.message();
+}
+
 TEST(LogDamage, HoleBeforeALaterBarrierIsCorrupt) {
   SimDisk disk = make_store_disk();
   {

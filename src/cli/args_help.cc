@@ -1,0 +1,73 @@
+// How the help looks, and what holds for the options of every command: CLI11's own words (types,
+// ranges, exclusions) are left out, an empty value is refused, a number is a number.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/args.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr size_t option_columns = 32;
+constexpr const char* global_hint =
+    "Options of every command (--store, --json, --quiet, --lock-wait, ...): wq --help";
+
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(option_columns); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_type_size() != 0) {
+      text += " " + option->get_type_name();
+      if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
+      if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+      if (option->get_required()) text += " REQUIRED";
+    }
+    if (!option->get_envname().empty()) text += " (or $" + option->get_envname() + ")";
+    return text;
+  }
+
+  std::string make_footer(const CLI::App* app) const override {
+    const bool is_program = app->get_parent() == nullptr;
+    return app->get_footer() + (is_program ? "\n" : std::string("\n\n") + global_hint + "\n");
+  }
+};
+
+// The first check of each option. A mark in front of the value is taken off as well.
+CLI::Validator value_check(bool may_be_empty, bool is_number) {
+  const auto check = [may_be_empty, is_number](std::string& value) -> std::string {
+    value = without_mark(value);
+    if (value.empty() && !may_be_empty) {
+      return "is empty; give it a value, or leave the option out";
+    }
+    if (is_number && value.find_first_not_of("0123456789") != value.npos) {
+      return "'" + printable(value, 60) + "' is not a whole number";
+    }
+    return "";
+  };
+  return CLI::Validator(check, "");
+}
+
+void polish(CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return;  // a flag
+  const std::string type = option.get_type_name();
+  const bool is_number = type == "INT" || type == "UINT";
+  if (is_number) option.type_name("N");
+  const bool may_be_empty = option.get_positional() || option.check_name("--error");
+  option.transform(value_check(may_be_empty, is_number));
+}
+
+}  // namespace
+
+void polish_commands(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  for (CLI::Option* const option : app.get_options()) polish(*option);
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    polish_commands(*command);
+  }
+}
+
+}  // namespace wq::cli

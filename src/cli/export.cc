@@ -1,0 +1,162 @@
+// wq export: the whole store, or one queue, as JSON lines that wq import takes. The form is in
+// docs/CLI.md and lossless: bytes that are not UTF-8 are told in base64.
+#include <iterator>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/progress.h"
+#include "cli/queue_view.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
+constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
+constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+
+template <size_t n>
+const char* name_in(const char* const (&names)[n], uint32_t number) {
+  return number < n ? names[number] : "unknown";
+}
+
+Record backoff_record(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
+                      uint32_t count) {
+  Record record;
+  record.add("kind", name_in(backoff_names, kind));
+  if (kind == WQ_BACKOFF_FIXED || kind == WQ_BACKOFF_EXPONENTIAL) record.add("base_ms", base_ms);
+  if (kind == WQ_BACKOFF_EXPONENTIAL) record.add("max_ms", max_ms);
+  if (kind == WQ_BACKOFF_LIST) {
+    List list;
+    for (uint32_t i = 0; i < count; ++i) list.emplace_back(list_ms[i]);
+    record.add("list_ms", std::move(list));
+  }
+  return record;
+}
+
+Record store_record(const wq_store_record& store) {
+  Record record;
+  record.add("wq_export", 1)
+      .add("lsn", store.lsn)
+      .add("next_job_id", store.next_job_id)
+      .add("next_generation", store.next_generation)
+      .add("queues", store.queues)
+      .add("jobs", store.jobs);
+  return record;
+}
+
+Record queue_record(const wq_queue_record& queue) {
+  const wq_queue_config& config = *queue.config;
+  const wq_queue_stats& stats = *queue.stats;
+  Record record, settings, totals;
+  settings.add("status", status_name(config.status))
+      .add("max_running", config.max_running)
+      .add("max_retries", config.max_retries)
+      .add("lease_ms", config.lease_ms)
+      .add("durability", durability_name(config.durability))
+      .add("backoff",
+           backoff_record(config.backoff_kind, config.backoff_base_ms, config.backoff_max_ms,
+                          config.backoff_list_ms, config.backoff_count))
+      .add("version", config.version);
+  totals.add("enqueued", stats.enqueued_total)
+      .add("leased", stats.leased_total)
+      .add("acked", stats.acked_total)
+      .add("nacked", stats.nacked_total)
+      .add("failed", stats.failed_total)
+      .add("released", stats.released_total)
+      .add("expired", stats.expired_total)
+      .add("dead", stats.dead_total)
+      .add("replayed", stats.replayed_total)
+      .add("cancelled", stats.cancelled_total)
+      .add("cleared", stats.cleared_total);
+  record.add("queue", view_of(queue.name))
+      .add("created_ms", queue.created_ms)
+      .add("config", std::move(settings))
+      .add("totals", std::move(totals));
+  return record;
+}
+
+Record job_record(const wq_job_record& job) {
+  Record record;
+  record.add("job", job.id)
+      .add("queue", view_of(job.queue_name))
+      .add("state", name_in(state_names, job.state))
+      .add("generation", job.generation)
+      .add("priority", job.priority)
+      .add("attempts", job.attempts)
+      .add("exceptions", job.exceptions)
+      .add("failures", job.failures)
+      .add("max_attempts", job.max_attempts)
+      .add("replays", job.replays)
+      .add("enqueued_ms", job.enqueued_ms)
+      .add("since_ms", job.since_ms)
+      .add("leased_ms", job.leased_ms);
+  if (job.state == WQ_STATE_DELAYED) record.add("due_ms", job.due_ms);
+  if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(reason_names, job.dead_reason));
+  if (job.backoff_kind != 0) {
+    record.add("backoff", backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
+                                         job.backoff_list_ms, job.backoff_count));
+  }
+  if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
+  if (job.headers_count > 0) {
+    List headers;
+    for (size_t i = 0; i < job.headers_count; ++i) {
+      Record header;
+      header.add_bytes("name", view_of(job.headers[i].name));
+      header.add_bytes("value", view_of(job.headers[i].value));
+      headers.emplace_back(std::move(header));
+    }
+    record.add("headers", std::move(headers));
+  }
+  record.add_bytes("payload", view_of(job.payload));
+  return record;
+}
+
+struct Export {
+  Output* out;
+  Progress* progress;
+  uint64_t jobs = 0;
+  std::optional<Failure> failure;  // an exception must not pass through wq.h
+};
+
+int32_t tell_item(const wq_store_record* store, const wq_queue_record* queue,
+                  const wq_job_record* job, void* ctx) {
+  auto* const state = static_cast<Export*>(ctx);
+  try {
+    if (store != nullptr) {
+      state->progress->set_total(store->jobs);
+      state->out->line(to_json(store_record(*store)));
+    } else if (queue != nullptr) {
+      state->out->line(to_json(queue_record(*queue)));
+    } else {
+      state->out->line(to_json(job_record(*job)));
+      state->progress->update(++state->jobs);
+    }
+  } catch (const Failure& failure) {
+    state->failure = failure;
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_export(Context& context, const ExportOptions& options) {
+  const Store store = context.open_store();
+  uint64_t jobs = 0;
+  {
+    Progress progress(context.out(), "exporting", 0);
+    Export state{&context.out(), &progress, 0, std::nullopt};
+    wq_error err = WQ_ERROR_INIT;
+    const int32_t code = wq_store_export(store.get(), options.queue.data(), options.queue.size(),
+                                         tell_item, &state, &err);
+    if (state.failure) throw Failure(*state.failure);
+    check(code, err);
+    jobs = state.jobs;
+  }
+  context.out().note(plural(jobs, "job") + " exported");
+  return exit_ok;
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,319 @@
+// wq import: what wq export wrote becomes a new store. Lines are checked strictly, and jobs go in
+// by bounded groups; a line that is wrong ends the import with its number, and what is there by
+// then stays marked as unfinished (wq.h), so that nobody works on half a store.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/line_reader.h"
+#include "cli/progress.h"
+#include "cli/strict_json.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
+constexpr int64_t uint32_max = std::numeric_limits<uint32_t>::max();
+constexpr size_t group_jobs_max = 1'000;
+constexpr size_t group_bytes_max = 4 << 20;
+// A byte of a payload takes six at most, all else of a job has its own limits.
+constexpr uint64_t line_bytes_extra = 1 << 20;
+
+constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
+constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
+constexpr const char* status_names[] = {"active", "paused", "disabled"};
+constexpr const char* durability_names[] = {"", "memory", "process", "power"};
+constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+
+// The members of one object; every one must be asked for, or it is an error.
+class Members {
+ public:
+  Members(std::string where, const Json& object) : where_(std::move(where)), object_(object) {
+    if (!object.is_object()) fail_field(where_.empty() ? "the line" : where_, "must be an object");
+  }
+  bool has(const char* name) const { return object_.contains(name); }
+  const Json& get(const char* name) {
+    known_.insert(name);
+    const auto found = object_.find(name);
+    if (found == object_.end()) fail_field(field(name), "is missing");
+    return *found;
+  }
+  uint64_t number(const char* name, int64_t max = int64_max) {
+    return static_cast<uint64_t>(whole_number(field(name), get(name), 0, max));
+  }
+  uint32_t small(const char* name) { return static_cast<uint32_t>(number(name, uint32_max)); }
+  int64_t time(const char* name) { return static_cast<int64_t>(number(name)); }
+  template <size_t n>
+  uint32_t one_of(const char* name, const char* const (&names)[n]) {
+    const std::string text = text_of(field(name), get(name));
+    for (size_t i = 0; i < n; ++i) {
+      if (text == names[i] && !text.empty()) return static_cast<uint32_t>(i);
+    }
+    fail_field(field(name), "'" + printable(text, 40) + "' is not known");
+  }
+  std::string bytes(const char* name) {
+    known_.insert(name);
+    known_.insert(std::string(name) + "_base64");
+    return bytes_member(where_.empty() ? "the line" : where_, object_, name);
+  }
+  std::string field(const std::string& name) const {
+    return where_.empty() ? name : where_ + "." + name;
+  }
+  void finish() const {
+    for (const auto& [name, value] : object_.items()) {
+      if (!known_.contains(name)) fail_field(field(printable(name, 60)), "is not known");
+    }
+  }
+
+ private:
+  const std::string where_;
+  const Json& object_;
+  std::set<std::string> known_;
+};
+
+struct BackoffParts {
+  uint32_t kind = 0;
+  int64_t base_ms = 0, max_ms = 0;
+  std::vector<int64_t> list_ms;
+};
+
+BackoffParts read_backoff(const std::string& where, const Json& json) {
+  Members members(where, json);
+  BackoffParts out;
+  out.kind = members.one_of("kind", backoff_names);
+  if (out.kind == WQ_BACKOFF_FIXED || out.kind == WQ_BACKOFF_EXPONENTIAL) {
+    out.base_ms = members.time("base_ms");
+  }
+  if (out.kind == WQ_BACKOFF_EXPONENTIAL) out.max_ms = members.time("max_ms");
+  if (out.kind == WQ_BACKOFF_LIST) {
+    const Json& list = members.get("list_ms");
+    if (!list.is_array() || list.size() > WQ_BACKOFF_LIST_MAX) {
+      fail_field(members.field("list_ms"), "must be an array of at most 32");
+    }
+    for (const Json& entry : list) {
+      out.list_ms.push_back(whole_number(members.field("list_ms"), entry, 0, int64_max));
+    }
+  }
+  members.finish();
+  return out;
+}
+
+// A job of the file; `record` points into the rest.
+struct ImportedJob {
+  std::string payload, last_error;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<wq_header> header_views;
+  BackoffParts backoff;
+  wq_job_record record = WQ_JOB_RECORD_INIT;
+
+  void point() {
+    for (const auto& [name, value] : headers) {
+      header_views.push_back({bytes_of(name), bytes_of(value)});
+    }
+    record.headers = header_views.data();
+    record.headers_count = header_views.size();
+    record.payload = bytes_of(payload);
+    record.last_error = bytes_of(last_error);
+    record.backoff_kind = backoff.kind;
+    record.backoff_base_ms = backoff.base_ms;
+    record.backoff_max_ms = backoff.max_ms;
+    record.backoff_list_ms = backoff.list_ms.data();
+    record.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
+  }
+};
+
+void read_job(Members& members, ImportedJob& job) {
+  wq_job_record& record = job.record;
+  record.id = members.number("job");
+  record.state = members.one_of("state", state_names);
+  record.generation = members.number("generation");
+  record.priority = static_cast<uint32_t>(members.number("priority", 255));
+  record.attempts = members.small("attempts");
+  record.exceptions = members.small("exceptions");
+  record.failures = members.small("failures");
+  record.max_attempts = members.small("max_attempts");
+  record.replays = members.small("replays");
+  record.enqueued_ms = members.time("enqueued_ms");
+  record.since_ms = members.time("since_ms");
+  record.leased_ms = members.time("leased_ms");
+  if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
+  if (record.state == WQ_STATE_DEAD) {
+    record.dead_reason = members.one_of("dead_reason", reason_names);
+  }
+  if (members.has("backoff")) job.backoff = read_backoff("backoff", members.get("backoff"));
+  if (members.has("last_error") || members.has("last_error_base64")) {
+    job.last_error = members.bytes("last_error");
+  }
+  if (members.has("headers")) {
+    const Json& list = members.get("headers");
+    if (!list.is_array()) fail_field("headers", "must be an array");
+    for (const Json& entry : list) {
+      Members header("headers[" + std::to_string(job.headers.size()) + "]", entry);
+      std::string name = header.bytes("name");
+      job.headers.emplace_back(std::move(name), header.bytes("value"));
+      header.finish();
+    }
+  }
+  job.payload = members.bytes("payload");
+  members.finish();
+  job.point();
+}
+
+class Importer {
+ public:
+  explicit Importer(const Store& store) : store_(store) {}
+
+  void line(std::string_view text) {
+    const Json json = parse_strict(text);
+    Members members("", json);
+    if (!begun_) return begin(members);
+    if (members.has("job")) return job(members);
+    if (members.has("config")) return queue(members);
+    fail_field("the line", "is neither a queue nor a job of an export");
+  }
+  void finish() {
+    if (!begun_) fail_usage("the input is empty");
+    flush();
+    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_) {
+      fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
+                 format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
+                 format_count(jobs_expected_));
+    }
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_end(store_.get(), &err), err);
+  }
+  uint64_t jobs() const { return jobs_; }
+  uint64_t jobs_expected() const { return jobs_expected_; }
+  size_t queues() const { return queues_.size(); }
+
+ private:
+  void begin(Members& members) {
+    if (!members.has("wq_export")) fail_field("the line", "is not the head of an export");
+    if (members.number("wq_export") != 1) {
+      fail_field("wq_export", "is a form that this version does not know");
+    }
+    wq_store_record record = WQ_STORE_RECORD_INIT;
+    members.number("lsn");
+    record.next_job_id = members.number("next_job_id");
+    record.next_generation = members.number("next_generation");
+    queues_expected_ = members.number("queues");
+    jobs_expected_ = members.number("jobs");
+    members.finish();
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_begin(store_.get(), &record, &err), err);
+    begun_ = true;
+  }
+
+  void queue(Members& members) {
+    const std::string name = text_of("queue", members.get("queue"));
+    wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+    Members settings("config", members.get("config"));
+    config.status = settings.one_of("status", status_names);
+    config.max_running = settings.small("max_running");
+    config.max_retries = settings.small("max_retries");
+    config.lease_ms = settings.time("lease_ms");
+    config.durability = settings.one_of("durability", durability_names);
+    config.version = settings.number("version");
+    const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    settings.finish();
+    config.backoff_kind = backoff.kind;
+    config.backoff_base_ms = backoff.base_ms;
+    config.backoff_max_ms = backoff.max_ms;
+    config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
+    std::copy(backoff.list_ms.begin(), backoff.list_ms.end(), config.backoff_list_ms);
+    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+    Members totals("totals", members.get("totals"));
+    stats.enqueued_total = totals.number("enqueued");
+    stats.leased_total = totals.number("leased");
+    stats.acked_total = totals.number("acked");
+    stats.nacked_total = totals.number("nacked");
+    stats.failed_total = totals.number("failed");
+    stats.released_total = totals.number("released");
+    stats.expired_total = totals.number("expired");
+    stats.dead_total = totals.number("dead");
+    stats.replayed_total = totals.number("replayed");
+    stats.cancelled_total = totals.number("cancelled");
+    stats.cleared_total = totals.number("cleared");
+    totals.finish();
+    wq_queue_record record = WQ_QUEUE_RECORD_INIT;
+    record.name = bytes_of(name);
+    record.created_ms = members.time("created_ms");
+    record.config = &config;
+    record.stats = &stats;
+    members.finish();
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_queue(store_.get(), &record, queues_[name].out(), &err), err);
+  }
+
+  void job(Members& members) {
+    const std::string name = text_of("queue", members.get("queue"));
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) fail_field("queue", "'" + printable(name, 60) + "' is not known");
+    if (found->second.get() != group_queue_ || group_.size() >= group_jobs_max ||
+        group_bytes_ >= group_bytes_max) {
+      flush();
+    }
+    group_queue_ = found->second.get();
+    auto job = std::make_unique<ImportedJob>();
+    read_job(members, *job);
+    group_bytes_ += job->payload.size();
+    group_.push_back(std::move(job));
+    ++jobs_;
+  }
+
+  void flush() {
+    if (group_.empty()) return;
+    std::vector<wq_job_record> records;
+    for (const auto& job : group_) records.push_back(job->record);
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_jobs(group_queue_, records.data(), records.size(), sizeof records[0], &err),
+          err);
+    group_.clear();
+    group_bytes_ = 0;
+  }
+
+  const Store& store_;
+  bool begun_ = false;
+  uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
+  std::map<std::string, Queue> queues_;
+  wq_queue* group_queue_ = nullptr;
+  std::vector<std::unique_ptr<ImportedJob>> group_;  // records point into them
+  size_t group_bytes_ = 0;
+};
+
+}  // namespace
+
+int run_import(Context& context, const ImportOptions& options) {
+  const uint64_t payload_max = parse_size("--payload-max", options.payload_max);
+  LineReader lines(STDIN_FILENO, "standard input", '\n', payload_max * 6 + line_bytes_extra);
+  std::string_view line;
+  const Store store = context.open_store({OpenMode::create, false, payload_max});
+  Importer importer(store);
+  {
+    Progress progress(context.out(), "importing", 0);
+    try {
+      while (lines.next(line)) {
+        importer.line(line);
+        progress.set_total(importer.jobs_expected());
+        progress.update(importer.jobs());
+      }
+    } catch (Failure& failure) {
+      failure.message = "line " + std::to_string(lines.line_number()) + ": " + failure.message;
+      throw;
+    }
+    importer.finish();
+  }
+  context.out().note(plural(importer.jobs(), "job") + " in " + plural(importer.queues(), "queue") +
+                     " imported");
+  return exit_ok;
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,169 @@
+// Checking and restoring a backup.
+#include <utility>
+
+#include "engine/backup_internal.h"
+#include "io/segment.h"
+
+namespace wq {
+namespace {
+
+constexpr uint64_t manifest_bytes_max = 64ull << 20;
+
+BackupReport report_of(const BackupManifest& manifest) {
+  return {manifest.last_lsn, manifest.checkpoint_lsn, manifest.files.size(), manifest.bytes(),
+          manifest.created_ms};
+}
+
+Status damaged(const std::string& path, const std::string& what) {
+  return Status(Code::corrupt, path + ": " + what + "; take another backup");
+}
+
+Result<BackupManifest> read_manifest(Io& io, FileCopier& copier, const std::string& backup) {
+  const std::string path = backup + "/" + backup_manifest_name;
+  auto text = copier.read_text(path, manifest_bytes_max);
+  if (text.ok()) return decode_manifest(*text, path);
+  if (text.status().code() != Code::not_found) return text.take_status();
+  WQ_TRY_SET(const bool unfinished, io.exists(backup + "/" + backup_unfinished_name));
+  if (unfinished) return damaged(backup, "the backup was never finished, or is being made");
+  return Status(Code::not_found, backup + ": there is no backup");
+}
+
+Status verify_files(Io& io, FileCopier& copier, const BackupManifest& manifest,
+                    const std::string& backup) {
+  for (const BackupFile& file : manifest.files) {
+    const std::string path = backup + "/" + file.name;
+    auto opened = io.open(path, OpenMode::read);
+    if (!opened.ok() && opened.status().code() == Code::not_found) {
+      return damaged(path, "the file is missing");
+    }
+    if (!opened.ok()) return opened.take_status();
+    WQ_TRY_SET(const uint64_t bytes, (*opened)->size());
+    if (bytes != file.bytes) {
+      return damaged(path, "has " + std::to_string(bytes) + " bytes, the manifest says " +
+                               std::to_string(file.bytes));
+    }
+    WQ_TRY_SET(const uint64_t hash, copier.hash(path, bytes));
+    if (hash != file.hash) return damaged(path, "does not match its checksum");
+  }
+  return {};
+}
+
+// The store under construction. Unless it was given its name it goes away again.
+class NewStore {
+ public:
+  NewStore(Io& io, std::string path)
+      : io_(io), path_(without_end_slashes(std::move(path))), temp_(path_ + ".restoring") {}
+  ~NewStore() {
+    if (made_) remove_tree(io_, left(), false).ignore("an exception is on its way");
+  }
+  NewStore(const NewStore&) = delete;
+  NewStore& operator=(const NewStore&) = delete;
+
+  Status begin();
+  Status fill(FileCopier& copier, const BackupManifest& manifest, const std::string& backup);
+  Status finish();
+  // After a failure: `status` again, with what had to stay behind.
+  Status discard(Status status);
+
+ private:
+  Status check_target() const;
+  const std::string& left() const { return named_ ? path_ : temp_; }
+
+  Io& io_;
+  const std::string path_;
+  const std::string temp_;
+  std::unique_ptr<DirLock> lock_;
+  bool made_ = false;
+  bool named_ = false;
+};
+
+Status NewStore::check_target() const {
+  auto names = io_.list(path_);
+  if (!names.ok() && names.status().code() == Code::not_found) {
+    WQ_TRY_SET(const bool there, io_.exists(path_));
+    if (!there) return {};
+    return Status(Code::invalid, path_ + ": is not a directory; name one that is not there yet");
+  }
+  if (!names.ok()) return names.take_status();
+  if (names->empty()) return {};
+  return Status(Code::invalid, path_ +
+                                   ": is not empty; restore to a directory that is not there "
+                                   "yet, or move this one away");
+}
+
+Status NewStore::begin() {
+  WQ_TRY(check_target());
+  WQ_TRY(make_store_directory(io_, temp_));
+  WQ_TRY_SET(lock_, io_.lock_dir(temp_));
+  made_ = true;
+  // Of a restore that was killed. The lock file is in use.
+  WQ_TRY(remove_tree(io_, temp_, true));
+  WQ_TRY_SET(const std::vector<std::string> names, io_.list(temp_));
+  if (names.empty()) return {};
+  made_ = false;
+  return Status(Code::invalid, temp_ + ": has files that no restore made, such as " +
+                                   names.front() + "; move it away");
+}
+
+Status NewStore::fill(FileCopier& copier, const BackupManifest& manifest,
+                      const std::string& backup) {
+  WQ_TRY(check_room(io_, temp_, manifest.bytes()));
+  for (const std::string_view name : {log_directory_name, db_directory_name}) {
+    WQ_TRY(io_.make_dir(temp_ + "/" + std::string(name)));
+  }
+  for (const BackupFile& file : manifest.files) {
+    const std::string from = backup + "/" + file.name;
+    WQ_TRY_SET(const uint64_t hash, copier.copy(from, file.bytes, temp_ + "/" + file.name));
+    if (hash != file.hash) return damaged(from, "changed while it was copied");
+  }
+  for (const std::string_view name : {log_directory_name, db_directory_name}) {
+    WQ_TRY(io_.sync_dir(temp_ + "/" + std::string(name)));
+  }
+  return write_format(io_, temp_, manifest.format);
+}
+
+Status NewStore::finish() {
+  WQ_TRY(io_.rename(temp_, path_));
+  named_ = true;
+  WQ_TRY(io_.sync_dir(parent_directory(path_)));
+  made_ = false;
+  return {};
+}
+
+Status NewStore::discard(Status status) {
+  if (!std::exchange(made_, false)) return status;
+  if (remove_tree(io_, left(), false).ok()) return status;
+  return Status(status.code(), status.message() + "; " + left() + " was left behind, remove it",
+                status.os_errno(), status.offset());
+}
+
+}  // namespace
+
+Result<BackupReport> verify_backup(Io& io, const std::string& directory,
+                                   const BackupProgress& progress) {
+  const std::string backup = without_end_slashes(directory);
+  WQ_TRY_SET(auto queue, io.open_queue());
+  FileCopier copier(io, std::move(queue), progress);
+  WQ_TRY_SET(const BackupManifest manifest, read_manifest(io, copier, backup));
+  copier.set_total(manifest.bytes());
+  WQ_TRY(verify_files(io, copier, manifest, backup));
+  return report_of(manifest);
+}
+
+Result<BackupReport> restore_backup(Io& io, const std::string& directory, const std::string& store,
+                                    const BackupProgress& progress) {
+  const std::string backup = without_end_slashes(directory);
+  WQ_TRY_SET(auto queue, io.open_queue());
+  FileCopier copier(io, std::move(queue), progress);
+  WQ_TRY_SET(const BackupManifest manifest, read_manifest(io, copier, backup));
+  copier.set_total(2 * manifest.bytes());
+  WQ_TRY(verify_files(io, copier, manifest, backup));
+  NewStore target(io, store);
+  Status status = target.begin();
+  if (status.ok()) status = target.fill(copier, manifest, backup);
+  if (status.ok()) status = target.finish();
+  if (!status.ok()) return target.discard(std::move(status));
+  return report_of(manifest);
+}
+
+}  // namespace wq

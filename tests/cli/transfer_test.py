@@ -1,0 +1,89 @@
+"""wq export, import and repair."""
+
+import json
+import os
+import unittest
+
+from cli_case import CliCase
+
+
+class Transfer(CliCase):
+    def fill(self):
+        self.wq("queue", "set", "mail", "--max-retries", "7", "--backoff", "list:1s,5s")
+        self.push("a", "b", "c\n\x01", queue="mail", options=("-H", "k=v", "--backoff", "fixed:5s"))
+        self.wq("push", "-q", "mail", "--format", "whole", stdin=b"\xff\x00\"")
+        self.push("later", queue="other", options=("--delay", "1h"))
+        token = self.wq("pull", "-q", "mail", "--payload", "/dev/null").lines[0]
+        self.wq("nack", token, "--dead", "--error", "it broke")
+        self.wq("queue", "pause", "other")
+
+    def test_the_same_bytes_again(self):
+        self.fill()
+        first = self.wq("export").out
+        self.store = self.path("second")
+        self.wq("import", stdin=first)
+        self.assertEqual(self.wq("verify").code, 0)
+        second = self.wq("export").out
+        self.assertEqual(first.split(b"\n")[1:], second.split(b"\n")[1:])
+        heads = [json.loads(text.split(b"\n")[0]) for text in (first, second)]
+        for head in heads:
+            del head["lsn"]
+        self.assertEqual(heads[0], heads[1])
+        self.assertEqual(self.push("new", queue="mail")[0], heads[0]["next_job_id"])
+
+    def test_leases_do_not_move(self):
+        self.push("a", "b")
+        self.wq("pull")
+        text = self.wq("export").out
+        self.store = self.path("second")
+        self.wq("import", stdin=text)
+        self.assertEqual(self.payloads(), [b"a", b"b"])
+        self.assertEqual(self.json("show", "1")[0]["attempts"], 2)
+
+    def test_one_queue(self):
+        self.fill()
+        lines = self.wq("export", "-q", "other").json
+        self.assertEqual((lines[0]["queues"], lines[0]["jobs"], len(lines)), (1, 1, 3))
+        self.wq("export", "-q", "nothing", code=3)
+
+    def test_lines_that_are_wrong(self):
+        self.fill()
+        good = self.wq("export").out.split(b"\n")
+        bad = (b"", b"{", b"[]", b"{}", b'{"wq_export":2}', b'{"job":1}', b"\xff", b"[" * 10_000,
+               b'{"job":1e99}')
+        for number, line in enumerate(bad):
+            self.store = self.path(f"bad-{number}")
+            failed = self.wq("import", stdin=b"\n".join(good[:3] + [line] + good[3:]), code=2)
+            self.assertIn("line 4: ", failed.err)
+            self.wq("push", "x", code=8)  # half a store is no store
+        self.store = self.path("short")
+        self.assertIn("not whole", self.wq("import", stdin=b"\n".join(good[:5]), code=2).err)
+        self.store = self.path("field")
+        changed = b"\n".join(good).replace(b'"attempts":0', b'"attempts":-1')
+        self.assertIn("attempts: ", self.wq("import", stdin=changed, code=2).err)
+
+    def test_only_into_a_new_store(self):
+        self.push("a")
+        text = self.wq("export").out
+        self.wq("import", stdin=text, code=8)
+
+    def test_repair(self):
+        self.fill()
+        before = self.wq("export").out.split(b"\n")[1:]
+        self.assertTrue(self.json("repair")[-1]["ok"])
+        os.remove(os.path.join(self.store, "FORMAT"))
+        os.remove(os.path.join(self.store, "db", "CURRENT"))
+        self.wq("stat", code=7)
+        told = self.wq("--json", "repair", code=7).json
+        self.assertEqual(told[-1]["jobs_lost"], 0)
+        self.assertIn("FORMAT", [line["where"] for line in told[:-1]
+                                 if line["finding"] == "damaged"])
+        new = self.path("saved")
+        self.wq("repair", "--salvage", new)
+        self.wq("repair", "--salvage", new, code=8)
+        self.store = new
+        self.assertEqual(self.wq("export").out.split(b"\n")[1:], before)
+
+
+if __name__ == "__main__":
+    unittest.main()
