@@ -166,19 +166,17 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_row;
     case CommandType::import_jobs:
       return field_queue | field_imports;
-    case CommandType::kv_write:
-      return field_kv;
     case CommandType::import_end:
       return 0;
+    case CommandType::kv_write:
+      return field_kv;
   }
-  return 0;
+  return field_of_no_command;
 }
 
 const char* check_command(const Command& command) {
-  const auto number = static_cast<uint32_t>(command.type);
-  if (number < static_cast<uint32_t>(CommandType::open)) return "unknown type of command";
-  if (number > static_cast<uint32_t>(CommandType::kv_write)) return "unknown type of command";
   const uint32_t fields = command_fields(command.type);
+  if (fields & field_of_no_command) return "unknown type of command";
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
   if ((fields & field_deadline) && command.deadline_ms < 0) return "deadline is negative";

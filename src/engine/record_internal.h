@@ -45,11 +45,12 @@ enum CommandField : uint32_t {
   field_unclean = 1u << 9,
   field_name = 1u << 10,
   field_config = 1u << 11,
-  field_row = 1u << 12,  // the field `rows` as one record
-  field_kv = 1u << 14,
+  field_row = 1u << 12,      // the field `rows` as one record
   field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
+  field_kv = 1u << 14,
+  field_of_no_command = 1u << 31,
 };
-// 0 for a value that is no CommandType.
+// field_of_no_command for a value that is no CommandType.
 uint32_t command_fields(CommandType type);
 
 const char* check_command(const Command& command);
