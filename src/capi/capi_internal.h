@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -227,6 +228,9 @@ Status check_stride(size_t stride, const char* field) {
   return bad_struct_size(field, stride, first_release_bytes<T>);
 }
 wq_queue_config public_config(const QueueConfig& in);  // queue.cc
+// Without the age of the oldest job, which only an open store knows. queue.cc
+wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
+                            const QueueTotals& totals);
 // The backoff_ fields of a queue configuration or a job.
 Status read_backoff(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
                     uint32_t count, Backoff& out);

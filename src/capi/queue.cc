@@ -32,30 +32,6 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   return {};
 }
 
-wq_queue_stats to_public(const QueueStats& in) {
-  const auto count = [&](JobState state) { return in.counts[static_cast<size_t>(state)]; };
-  wq_queue_stats out{};
-  out.status = static_cast<uint32_t>(in.status);
-  out.ready = count(JobState::ready);
-  out.delayed = count(JobState::delayed);
-  out.leased = count(JobState::leased);
-  out.running = count(JobState::running);
-  out.dead = count(JobState::dead);
-  out.oldest_ready_age_ms = in.oldest_ready_age_ms;
-  out.enqueued_total = in.totals.enqueued;
-  out.leased_total = in.totals.leased;
-  out.acked_total = in.totals.acked;
-  out.nacked_total = in.totals.nacked;
-  out.failed_total = in.totals.failed;
-  out.released_total = in.totals.released;
-  out.expired_total = in.totals.expired;
-  out.dead_total = in.totals.dead;
-  out.replayed_total = in.totals.replayed;
-  out.cancelled_total = in.totals.cancelled;
-  out.cleared_total = in.totals.cleared;
-  return out;
-}
-
 Status open_queue(Engine& engine, StoreCore* core, Bytes name, const wq_queue_config* given,
                   uint32_t flags, wq_queue** queue) {
   if (flags & ~WQ_QUEUE_NO_CREATE) return unknown_bits("flags", flags & ~WQ_QUEUE_NO_CREATE);
@@ -95,6 +71,30 @@ int32_t clear_states(wq_queue* queue, uint32_t states, uint64_t* removed, wq_cal
 }
 
 }  // namespace
+
+wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
+                            const QueueTotals& totals) {
+  const auto count = [&](JobState state) { return counts[static_cast<size_t>(state)]; };
+  wq_queue_stats out = WQ_QUEUE_STATS_INIT;
+  out.status = static_cast<uint32_t>(status);
+  out.ready = count(JobState::ready);
+  out.delayed = count(JobState::delayed);
+  out.leased = count(JobState::leased);
+  out.running = count(JobState::running);
+  out.dead = count(JobState::dead);
+  out.enqueued_total = totals.enqueued;
+  out.leased_total = totals.leased;
+  out.acked_total = totals.acked;
+  out.nacked_total = totals.nacked;
+  out.failed_total = totals.failed;
+  out.released_total = totals.released;
+  out.expired_total = totals.expired;
+  out.dead_total = totals.dead;
+  out.replayed_total = totals.replayed;
+  out.cancelled_total = totals.cancelled;
+  out.cleared_total = totals.cleared;
+  return out;
+}
 
 wq_queue_config public_config(const QueueConfig& in) {
   wq_queue_config out = WQ_QUEUE_CONFIG_INIT;
@@ -193,7 +193,9 @@ int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err
   return wq::with_handle(queue, err, [&](wq::Engine& engine) -> wq::Status {
     WQ_TRY(wq::check_out(stats, "stats"));
     WQ_TRY_SET(const wq::QueueStats found, engine.queue_stats(queue->id));
-    wq::write_struct(stats, stats->struct_size, wq::to_public(found));
+    wq_queue_stats out = wq::public_stats(found.status, found.counts, found.totals);
+    out.oldest_ready_age_ms = found.oldest_ready_age_ms;
+    wq::write_struct(stats, stats->struct_size, out);
     return {};
   });
 }

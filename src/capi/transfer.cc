@@ -15,29 +15,6 @@ wq_bytes view_text(std::string_view text) {
 
 // ---- out
 
-wq_queue_stats stats_of(const QueueRow& row) {
-  const auto count = [&](JobState state) { return row.counts[static_cast<size_t>(state)]; };
-  wq_queue_stats out = WQ_QUEUE_STATS_INIT;
-  out.status = static_cast<uint32_t>(row.config.status);
-  out.ready = count(JobState::ready);
-  out.delayed = count(JobState::delayed);
-  out.leased = count(JobState::leased);
-  out.running = count(JobState::running);
-  out.dead = count(JobState::dead);
-  out.enqueued_total = row.totals.enqueued;
-  out.leased_total = row.totals.leased;
-  out.acked_total = row.totals.acked;
-  out.nacked_total = row.totals.nacked;
-  out.failed_total = row.totals.failed;
-  out.released_total = row.totals.released;
-  out.expired_total = row.totals.expired;
-  out.dead_total = row.totals.dead;
-  out.replayed_total = row.totals.replayed;
-  out.cancelled_total = row.totals.cancelled;
-  out.cleared_total = row.totals.cleared;
-  return out;
-}
-
 wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   const JobRow& row = job.row;
   const Backoff& backoff = job.envelope.backoff;
@@ -90,7 +67,7 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
   };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
     const wq_queue_config config = public_config(row.config);
-    const wq_queue_stats stats = stats_of(row);
+    const wq_queue_stats stats = public_stats(row.config.status, row.counts, row.totals);
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = view_text(row.name);
     record.created_ms = row.created_ms;

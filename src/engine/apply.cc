@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/kv.h"
 
 namespace wq {
 namespace {
@@ -75,13 +76,13 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
-uint64_t revoke_leases(State& state, Queue* queue, JobState which) {
+uint64_t revoke_leases(State& state, Queue* queue, JobState which, int64_t now_ms) {
   uint64_t revoked = 0;
   for (Job* job = queue->leased.front(); job != nullptr;) {
     Job* following = queue->leased.next(job);
     if (job->state == which) {
       state.leave(job);
-      state.end(job);
+      state.end(job, EndReason::cleared, now_ms);
       ++revoked;
     }
     job = following;
@@ -94,7 +95,9 @@ Status apply_clear(State& state, const Command& command, Queue* queue, Lsn lsn, 
     if (command.states & state_bit(which)) effects.count += state.clear_state(queue, which, lsn);
   }
   for (const JobState which : {JobState::leased, JobState::running}) {
-    if (command.states & state_bit(which)) effects.count += revoke_leases(state, queue, which);
+    if (command.states & state_bit(which)) {
+      effects.count += revoke_leases(state, queue, which, command.now_ms);
+    }
   }
   queue->totals.cleared += effects.count;
   return {};
@@ -194,7 +197,7 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
     switch (item.kind) {
       case SettleKind::ack:
         ++queue->totals.acked;
-        state.end(job);
+        state.end(job, EndReason::acked, command.now_ms);
         break;
       case SettleKind::nack:
         apply_nack(state, job, item, command.now_ms);
@@ -246,7 +249,7 @@ Status apply_cancel(State& state, const Command& command, Queue* queue) {
       return misfit_job(command, id, "can not be cancelled");
     }
     state.leave(job);
-    state.end(job);
+    state.end(job, EndReason::cancelled, command.now_ms);
     ++queue->totals.cancelled;
   }
   return {};
@@ -262,7 +265,7 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
     job->claimed = false;
     state.leave(job);
     if (command.type == CommandType::dead_remove) {
-      state.end(job);
+      state.end(job, EndReason::cleared, command.now_ms);
       ++queue->totals.cleared;
       continue;
     }
@@ -338,6 +341,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
     case CommandType::import_jobs:
     case CommandType::import_end:
       return apply_import(state, command);
+    case CommandType::kv_write:
+      return apply_kv(state, command, lsn);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

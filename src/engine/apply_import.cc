@@ -60,15 +60,7 @@ Status apply_jobs(State& state, const Command& command) {
       return misfit("job " + std::to_string(imported.id) + " can not come in");
     }
     Job* job = state.add(queue, imported.id, BodyRef(decoded.envelope));
-    job->priority = row.priority;
-    job->attempts = row.attempts;
-    job->exceptions = row.exceptions;
-    job->failures = row.failures;
-    job->max_attempts = row.max_attempts;
-    job->replays = row.replays;
-    job->generation = row.generation;
-    job->leased_ms = row.leased_ms;
-    if (!row.last_error.empty()) state.set_error(job, row.last_error);
+    state.set_history(job, row);
     enter(state, job, row);
   }
   return {};

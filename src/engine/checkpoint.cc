@@ -16,6 +16,7 @@ Status Engine::run_checkpoint() {
   CheckpointContent content;
   Status written;
   Lsn frozen_lsn = 0;
+  WQ_TRY(expire_kv());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -107,6 +108,9 @@ Status Engine::give_back_space() {
 Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
   content.queues = state_.take_changed_queues();
   content.removed_queues = state_.removed_queues();
+  for (const Family family : side_families) {
+    content.side.push_back(&state_.side(family).frozen());
+  }
   content.meta = MetaRow{frozen_lsn,
                          state_.next_job_id,
                          state_.next_generation,

@@ -112,10 +112,27 @@ Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& 
   return {};
 }
 
+Status write_side(Family family, const SideTable::Rows& rows, Checkpoint& checkpoint) {
+  std::vector<const SideTable::Rows::value_type*> changed;
+  for (const auto& row : rows) {
+    if (row.second.dirty) changed.push_back(&row);
+  }
+  std::sort(changed.begin(), changed.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  for (const auto* row : changed) {
+    const std::optional<std::string>& value = row->second.value;
+    WQ_TRY(value ? checkpoint.put(family, row->first, *value)
+                 : checkpoint.erase(family, row->first));
+  }
+  return {};
+}
+
 }  // namespace
 
 uint64_t estimate_rows(const CheckpointContent& content) {
-  return content.jobs.size() * 2 + content.queues.size() + 1;
+  uint64_t rows = content.jobs.size() * 2 + content.queues.size() + 1;
+  for (const SideTable::Rows* side : content.side) rows += side->size();
+  return rows;
 }
 
 Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint) {
@@ -139,6 +156,9 @@ Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& chec
   }
   for (const Family family : {Family::ready, Family::lease, Family::delay, Family::dlq}) {
     WQ_TRY(write_index(indexes[static_cast<size_t>(family)], family, checkpoint));
+  }
+  for (size_t i = 0; i < content.side.size(); ++i) {
+    WQ_TRY(write_side(side_families[i], *content.side[i], checkpoint));
   }
   return {};
 }

@@ -15,7 +15,8 @@ namespace wq {
 struct CheckpointContent {
   std::vector<CapturedJob> jobs;  // sorted by write_rows
   std::vector<QueueRow> queues;
-  std::vector<QueueId> removed_queues;  // as of the freeze
+  std::vector<QueueId> removed_queues;       // as of the freeze
+  std::vector<const SideTable::Rows*> side;  // as of the freeze, by side_families
   MetaRow meta;
 };
 

@@ -34,6 +34,7 @@ enum class CommandType : uint16_t {
   import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
+  kv_write = 21,        // now_ms, kv
 };
 
 struct NewJob {
@@ -74,6 +75,14 @@ struct ImportedJob {
   Bytes row = {};  // encoded JobRow with its envelope; see record.h
 };
 
+// One change of the kv family. Its conditions were checked before: this is what holds afterwards.
+struct KvChange {
+  std::string_view key = {};
+  std::string_view value = {};
+  int64_t expires_ms = 0;  // 0 = never
+  bool erase = false;      // then without value and expiry
+};
+
 struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
@@ -89,6 +98,7 @@ struct Command {
   std::vector<JobId> ids;
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
+  std::vector<KvChange> kv;
   Bytes row;  // encoded MetaRow or QueueRow
 
   // Empties the vectors but keeps their memory.
@@ -105,6 +115,7 @@ struct Command {
     groups.clear();
     ids.clear();
     settles.clear();
+    kv.clear();
     imports.clear();
     row = {};
   }

@@ -101,6 +101,7 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
+  JobTraits traits;
 };
 
 struct EnqueueOutcome {
@@ -209,6 +210,33 @@ enum ConfigField : uint32_t {
 struct CheckpointContent;
 class FileCopier;
 
+// When a kv row may be changed; with several flags, one that holds is enough.
+enum KvConditionFlag : uint32_t { kv_if_absent = 1, kv_if_version = 2, kv_if_value = 4 };
+
+struct KvCondition {
+  uint32_t flags = 0;  // 0 = always
+  uint64_t version = 0;
+  std::string_view value = {};
+};
+
+struct KvPut {
+  std::string_view value;
+  int64_t ttl_ms = 0;  // 0 = for ever
+  KvCondition condition;
+};
+
+struct KvEntry {
+  std::string value;
+  uint64_t version = 0;
+  int64_t expires_ms = 0;  // 0 = never
+};
+
+struct KvPage {
+  std::vector<std::string> keys;  // ascending
+  std::vector<KvEntry> entries;   // of the keys
+  bool more = false;
+};
+
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
@@ -291,6 +319,15 @@ class Engine {
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
   Status import_end(CallOptions& call);
 
+  // ---- kv (engine_kv.cc). NOT_FOUND: no such row. CONFLICT: the condition does not hold.
+  Result<KvEntry> kv_get(std::string_view key);
+  Status kv_put(std::string_view key, const KvPut& put, CallOptions& call);
+  // The value is a whole number in decimal; an absent row counts as 0 and gets the ttl.
+  Result<int64_t> kv_add(std::string_view key, int64_t delta, int64_t ttl_ms, CallOptions& call);
+  Status kv_erase(std::string_view key, const KvCondition& condition, CallOptions& call);
+  // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
+  Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
+
  private:
   class CallGuard;
   struct WaitScope;
@@ -309,6 +346,7 @@ class Engine {
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
+  Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);
   Status start_run();
   Status expire_all_leases() WQ_REQUIRES(mutex_);
 
@@ -364,6 +402,13 @@ class Engine {
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
+
+  // ---- side tables (engine_kv.cc)
+  template <typename Body>
+  Status with_rows(Family family, std::span<const std::string> keys, Body&& body);
+  template <typename Decide>
+  Status kv_change(std::string_view key, CallOptions& call, Decide&& decide);
+  Status expire_kv() WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

@@ -196,7 +196,8 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   Encoder encoder;
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
-    const Bytes envelope = encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms);
+    const Bytes envelope =
+        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

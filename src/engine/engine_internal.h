@@ -22,6 +22,7 @@ constexpr size_t refill_rows_min = 16;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would
 // keep it, between blocks that live longer.
 constexpr uint64_t memory_returned_min = 8u << 20;
+constexpr size_t side_rows_kept_max = 4'096;  // only read, not changed
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.

@@ -37,8 +37,8 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
     job.due_ms = due_of(spec, command.now_ms);
     job.priority = spec.priority;
     job.max_attempts = spec.max_attempts;
-    job.envelope =
-        envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, command.now_ms);
+    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
+                                              command.now_ms, spec.traits);
     WQ_TRY_SET(lsn, commit(command));
     if (job.due_ms != 0) wake_for_timers();
   }
@@ -76,7 +76,8 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   Encoder encoder;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
-    const Bytes envelope = encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms);
+    const Bytes envelope =
+        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});

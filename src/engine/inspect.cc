@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/kv.h"
 
 namespace wq {
 namespace {
@@ -26,6 +27,7 @@ class Scanner {
     for (const Family family : {Family::ready, Family::lease, Family::delay, Family::dlq}) {
       WQ_TRY(scan_index(family));
     }
+    WQ_TRY(scan_kv());
     compare();
     return {};
   }
@@ -126,6 +128,53 @@ class Scanner {
     return {};
   }
 
+  // Every row that expires has its place in the order of expiry, and every place its row. What
+  // memory knows goes over what the store holds.
+  Status scan_kv() {
+    const SideTable& table = state_.side(Family::kv);
+    const auto cursor = store_.scan(Family::kv, std::string(), std::string());
+    for (; cursor->valid(); cursor->next()) {
+      if (!table.find(cursor->key())) WQ_TRY(check_kv_row(cursor->key(), cursor->value()));
+    }
+    WQ_TRY(cursor->status());
+    Status status;
+    table.for_each([&](const std::string& key, const std::optional<std::string>& value) {
+      if (value && status.ok()) status = check_kv_row(key, *value);
+    });
+    WQ_TRY(std::move(status));
+    if (kv_expiring_ != kv_expiries_) {
+      problem("family kv: " + std::to_string(kv_expiring_) + " rows expire, " +
+              std::to_string(kv_expiries_) + " have a place in the order of expiry");
+    }
+    return {};
+  }
+
+  Status check_kv_row(std::string_view key, std::string_view value) {
+    ++report_.entries;
+    if (const auto expiry = parse_kv_expiry_key(key)) {
+      ++kv_expiries_;
+      const std::string row_key = kv_row_key(expiry->key);
+      std::optional<std::string> stored;
+      const std::optional<std::string>* row = state_.side(Family::kv).find(row_key);
+      if (!row) {
+        WQ_TRY_SET(stored, store_.get(Family::kv, row_key));
+        row = &stored;
+      }
+      const std::optional<KvRow> found = *row ? decode_kv_row(**row) : std::nullopt;
+      if (!found || found->expires_ms != expiry->expires_ms) {
+        problem("family kv: a place in the order of expiry without its row");
+      }
+      return {};
+    }
+    const std::optional<KvRow> row = decode_kv_row(value);
+    if (!row || key.size() < 2 || key != kv_row_key(key.substr(1))) {
+      problem("family kv: malformed row");
+    } else if (row->expires_ms != 0) {
+      ++kv_expiring_;
+    }
+    return {};
+  }
+
   void compare() {
     if (found_index_rows_ != expected_index_rows_) {
       problem(std::to_string(expected_index_rows_) + " stored jobs have " +
@@ -153,6 +202,8 @@ class Scanner {
   StoredJobReader jobs_;
   VerifyReport& report_;
   std::map<QueueId, Counts> counts_;
+  uint64_t kv_expiring_ = 0;
+  uint64_t kv_expiries_ = 0;
   uint64_t expected_index_rows_ = 0;
   uint64_t found_index_rows_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "engine/body.h"
 #include "engine/intrusive_list.h"
+#include "engine/traits.h"
 #include "engine/types.h"
 
 namespace wq {
@@ -54,13 +55,14 @@ struct Job {
   uint64_t changed_in = 0;   // number of the latest freeze when it became dirty; see State
   uint64_t captured_in = 0;  // number of the checkpoint that captured it last
   BodyRef body;
+  std::unique_ptr<const JobTraits> traits;  // null for most jobs; points into the body
   std::unique_ptr<std::string> last_error;
 
   bool has_timer() const { return timer.linked() || heap_index != not_in_heap; }
 
   size_t resident_bytes() const {
     constexpr size_t allocator_overhead_bytes = 48;  // two blocks, one hash slot
-    return sizeof(Job) + body.size() + allocator_overhead_bytes +
+    return sizeof(Job) + body.size() + allocator_overhead_bytes + (traits ? sizeof(JobTraits) : 0) +
            (last_error ? last_error->size() + sizeof(std::string) : 0);
   }
 };

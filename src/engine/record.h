@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "engine/command.h"
+#include "engine/traits.h"
 #include "engine/types.h"
 
 namespace wq {
@@ -28,12 +29,13 @@ struct Header {
   Bytes value;  // any bytes
 };
 
-// The part of a job that never changes, written once: payload, headers, own retry policy.
+// The part of a job that never changes, written once: payload, headers, own retry policy, traits.
 struct Envelope {
   Bytes payload;
   std::vector<Header> headers;
   Backoff backoff;  // kind none = the queue's
   int64_t enqueued_ms = 0;
+  JobTraits traits = {};
 };
 
 // The part of a job that changes; 1:1 with the fields of the resident Job.
@@ -112,7 +114,7 @@ class Encoder {
   // here.
   Bytes command(const Command& command);
   Bytes envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                 int64_t enqueued_ms);
+                 int64_t enqueued_ms, const JobTraits& traits = JobTraits());
   Bytes job_row(const JobRow& row, Bytes envelope);  // envelope empty = a state row
   Bytes queue_row(const QueueRow& row);
   Bytes meta_row(const MetaRow& row);
@@ -137,6 +139,8 @@ struct EnvelopeView {
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
+// Null if the job has none. Views point into `envelope`.
+std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row

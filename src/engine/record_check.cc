@@ -98,6 +98,20 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
   return nullptr;
 }
 
+const char* check_kv(const std::vector<KvChange>& changes) {
+  if (changes.empty()) return "no change";
+  if (changes.size() > command_items_max) return "too many changes";
+  for (const KvChange& change : changes) {
+    if (change.key.empty() || change.key.size() > key_bytes_max) return "length of a key";
+    if (change.value.size() > kv_value_bytes_max) return "value is too long";
+    if (change.expires_ms < 0) return "expiry is negative";
+    if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
+      return "a row that ends has a value";
+    }
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -154,15 +168,15 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_imports;
     case CommandType::import_end:
       return 0;
+    case CommandType::kv_write:
+      return field_kv;
   }
-  return 0;
+  return field_of_no_command;
 }
 
 const char* check_command(const Command& command) {
-  const auto number = static_cast<uint32_t>(command.type);
-  if (number < static_cast<uint32_t>(CommandType::open)) return "unknown type of command";
-  if (number > static_cast<uint32_t>(CommandType::import_end)) return "unknown type of command";
   const uint32_t fields = command_fields(command.type);
+  if (fields & field_of_no_command) return "unknown type of command";
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
   if ((fields & field_deadline) && command.deadline_ms < 0) return "deadline is negative";
@@ -180,7 +194,14 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
+  if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
   return reason;
+}
+
+const char* check_traits(const JobTraits& traits) {
+  if (traits.expires_ms < 0) return "time of expiry is negative";
+  if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  return nullptr;
 }
 
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,

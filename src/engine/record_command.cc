@@ -28,6 +28,7 @@ constexpr FieldSlot field_slots[] = {
     {field_name, fb::Command::VT_NAME},
     {field_config, fb::Command::VT_CONFIG},
     {field_imports, fb::Command::VT_IMPORTS},
+    {field_kv, fb::Command::VT_KV},
     {field_row | field_imports, fb::Command::VT_ROWS},
 };
 
@@ -143,6 +144,20 @@ const char* read_row(const AlignedImage& image, const fb::Command* table, Comman
   return nullptr;
 }
 
+const char* read_kv(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const auto* changes = table->kv();
+  if (changes == nullptr) return "no change";
+  if (changes->size() > command_items_max) return "too many changes";
+  command.kv.reserve(changes->size());
+  for (const fb::KvChange* change : *changes) {
+    command.kv.push_back({.key = as_text(image.in_input(vector_bytes(change->key()))),
+                          .value = as_text(image.in_input(vector_bytes(change->value()))),
+                          .expires_ms = change->expires_ms(),
+                          .erase = change->erase()});
+  }
+  return nullptr;
+}
+
 const char* read_parts(const AlignedImage& image, const fb::Command* table, uint32_t fields,
                        Command& command) {
   if ((fields & field_tokens) && table->tokens() && table->settles()) return "tokens and settles";
@@ -157,13 +172,14 @@ const char* read_parts(const AlignedImage& image, const fb::Command* table, uint
   if (!reason && (fields & field_groups)) reason = read_groups(table, command);
   if (!reason && (fields & field_config)) reason = read_config(table->config(), command.config);
   if (!reason && (fields & field_imports)) reason = read_imports(image, table, command);
+  if (!reason && (fields & field_kv)) reason = read_kv(image, table, command);
   if (!reason && (fields & field_row)) reason = read_row(image, table, command);
   return reason;
 }
 
 const char* read_command(const AlignedImage& image, Command& command) {
   if (image.size() > command_bytes_max) return "longer than any record";
-  // Every settle, the command itself, its config and backoff.
+  // Every settle or change, the command itself, its config and backoff.
   constexpr flatbuffers::uoffset_t tables_max = command_items_max + 3;
   flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
   const bool sound = verifier.VerifyBuffer<fb::Command>(command_identifier);

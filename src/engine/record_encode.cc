@@ -163,6 +163,34 @@ Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) 
   return table.Finish();
 }
 
+Offset<fb::KvChange> put_kv_change(FlatBufferBuilder& b, const KvChange& change) {
+  const auto key = put_bytes(b, as_bytes(change.key));
+  const auto value = put_bytes(b, as_bytes(change.value));
+  fb::KvChangeBuilder table(b);
+  table.add_expires_ms(change.expires_ms);
+  table.add_key(key);
+  table.add_value(value);
+  table.add_erase(change.erase);
+  return table.Finish();
+}
+
+Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
+                                            const std::vector<KvChange>& changes) {
+  std::vector<Offset<fb::KvChange>> offsets;
+  offsets.reserve(changes.size());
+  for (const KvChange& change : changes) offsets.push_back(put_kv_change(b, change));
+  return b.CreateVector(offsets);
+}
+
+// Absent for a job that uses nothing of it.
+Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
+  if (traits.empty()) return {};
+  fb::TraitsBuilder table(b);
+  table.add_expires_ms(traits.expires_ms);
+  table.add_retry_until_ms(traits.retry_until_ms);
+  return table.Finish();
+}
+
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
 uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
@@ -182,6 +210,10 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
   }
   bytes += command.row.size();
   if (fields & field_groups) items += command.groups.size();
+  if (fields & field_kv) {
+    items += command.kv.size();
+    for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
+  }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
@@ -228,7 +260,9 @@ Bytes Encoder::command(const Command& command) {
   Offset<fb::QueueConfig> config;
   ByteVector name;
   Offset<Vector<const fb::ImportedJob*>> imports;
+  Offset<Vector<Offset<fb::KvChange>>> kv;
   ByteVector rows;
+  if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
     rows = put_import_rows(b, command.imports);
     imports = put_imports(b, command.imports);
@@ -263,6 +297,7 @@ Bytes Encoder::command(const Command& command) {
   table.add_name(name);
   table.add_config(config);
   table.add_imports(imports);
+  table.add_kv(kv);
   table.add_rows(rows);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
@@ -273,9 +308,10 @@ Bytes Encoder::command(const Command& command) {
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                        int64_t enqueued_ms) {
+                        int64_t enqueued_ms, const JobTraits& traits) {
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
   WQ_CHECK(enqueued_ms >= 0);
+  WQ_CHECK(!check_traits(traits));
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -290,12 +326,14 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
     header_vector = b.CreateVector(impl_->headers);
   }
   const auto policy = put_backoff(b, backoff);
+  const auto more = put_traits(b, traits);
   const auto body = put_bytes(b, payload);
   fb::EnvelopeBuilder table(b);
   table.add_enqueued_ms(enqueued_ms);
   table.add_payload(body);
   table.add_headers(header_vector);
   table.add_backoff(policy);
+  table.add_traits(more);
   b.Finish(table.Finish());
   return impl_->envelope.bytes();
 }

@@ -44,10 +44,17 @@ const char* check_headers(const flatbuffers::Vector<flatbuffers::Offset<fb::Head
   return nullptr;
 }
 
+JobTraits read_traits(const fb::Traits* table) {
+  JobTraits traits;
+  traits.expires_ms = table->expires_ms();
+  traits.retry_until_ms = table->retry_until_ms();
+  return traits;
+}
+
 const char* check_aligned_envelope(const AlignedImage& image) {
   if (image.size() > command_bytes_max) return "envelope is too long";
-  // All headers, the envelope itself and its backoff.
-  constexpr flatbuffers::uoffset_t tables_max = headers_count_max + 2;
+  // All headers, the envelope itself, its backoff and its traits.
+  constexpr flatbuffers::uoffset_t tables_max = headers_count_max + 3;
   flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
   if (!verifier.VerifyBuffer<fb::Envelope>()) return "envelope is not well formed";
   const auto* table = flatbuffers::GetRoot<fb::Envelope>(image.data());
@@ -56,6 +63,9 @@ const char* check_aligned_envelope(const AlignedImage& image) {
   if (table->backoff() != nullptr) {
     BackoffParts parts;
     if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
+  }
+  if (table->traits() != nullptr) {
+    if (const char* reason = check_traits(read_traits(table->traits()))) return reason;
   }
   return check_headers(table->headers());
 }
@@ -97,6 +107,7 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   Envelope envelope;
   envelope.payload = image.in_input(vector_bytes(table->payload()));
   envelope.enqueued_ms = table->enqueued_ms();
+  if (table->traits() != nullptr) envelope.traits = read_traits(table->traits());
   if (table->headers() != nullptr) {
     envelope.headers.reserve(table->headers()->size());
     for (const fb::Header* header : *table->headers()) {
@@ -130,6 +141,12 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
   return view;
+}
+
+std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope) {
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
+  if (table->traits() == nullptr) return nullptr;
+  return std::make_unique<const JobTraits>(read_traits(table->traits()));
 }
 
 Header trusted_header(Bytes envelope, size_t i) {

@@ -47,11 +47,14 @@ enum CommandField : uint32_t {
   field_config = 1u << 11,
   field_row = 1u << 12,      // the field `rows` as one record
   field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
+  field_kv = 1u << 14,
+  field_of_no_command = 1u << 31,
 };
-// 0 for a value that is no CommandType.
+// field_of_no_command for a value that is no CommandType.
 uint32_t command_fields(CommandType type);
 
 const char* check_command(const Command& command);
+const char* check_traits(const JobTraits& traits);
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
                           std::span<const int64_t> list_ms);
 const char* check_config(const QueueConfig& config);

@@ -51,6 +51,8 @@ const char* command_name(CommandType type) {
       return "import_jobs";
     case CommandType::import_end:
       return "import_end";
+    case CommandType::kv_write:
+      return "kv_write";
   }
   return "unknown";
 }
@@ -266,6 +268,21 @@ void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.close(']');
 }
 
+// Keys and values may be secrets: only their lengths.
+void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
+  json.key("kv");
+  json.open('[');
+  for (const KvChange& change : changes) {
+    json.open('{');
+    json.number("key_bytes", change.key.size());
+    if (change.erase) json.flag("erase", true);
+    if (!change.erase) json.number("value_bytes", change.value.size());
+    if (change.expires_ms != 0) json.time("expires_ms", change.expires_ms);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 }  // namespace
 
 std::string command_to_json(const Command& command) {
@@ -287,6 +304,7 @@ std::string command_to_json(const Command& command) {
   if (fields & field_tokens) add_settles(json, command);
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
+  if (fields & field_kv) add_kv(json, command.kv);
   json.close('}');
   return json.take();
 }

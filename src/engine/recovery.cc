@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/kv.h"
 #include "io/format_file.h"
 
 namespace wq {
@@ -236,6 +237,7 @@ Status Engine::replay_record(Lsn lsn, Bytes body, Command& command) {
   if (Status status = apply(state_, command, lsn, effects); !status.ok()) return at_lsn(status);
   while (state_.sweep_garbage(evict_step_max)) {
   }
+  for (const Family family : side_families) state_.side(family).drop_clean(side_rows_kept_max);
   log_bytes_since_checkpoint_ += body.size();
   ++recovery_.records_replayed;
   return {};
@@ -253,9 +255,22 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::dead_remove:
       for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
       return {};
+    case CommandType::kv_write:
+      for (const KvChange& change : command.kv) {
+        WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));
+      }
+      return {};
     default:
       return {};
   }
+}
+
+Status Engine::make_row_known(Family family, const std::string& key) {
+  SideTable& table = state_.side(family);
+  if (table.find(key)) return {};
+  WQ_TRY_SET(std::optional<std::string> value, store_->get(family, key));
+  table.load(key, std::move(value));
+  return {};
 }
 
 Status Engine::make_job_resident(JobId id) {

@@ -65,6 +65,8 @@ void Salvager::record(Lsn lsn, Bytes body) {
       return on_open(command, lsn);
     case CommandType::close:
       return;
+    case CommandType::kv_write:
+      return change(command, lsn);
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:
@@ -115,15 +117,8 @@ Command Salvager::single(const Command& command) const {
 Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   const JobRow& row = stored.row;
   Job* job = state_.add(queue, stored.id, stored.body);
-  job->priority = row.priority;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
-  job->generation = row.generation;
-  job->leased_ms = row.leased_ms;
-  if (!stored.error.empty()) state_.set_error(job, stored.error);
+  state_.set_history(job, row);
+  state_.set_error(job, stored.error);
   const QueueTotals totals = queue->totals;
   switch (row.state) {
     case JobState::delayed:

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/follow_up.h"
 
 namespace wq {
 
@@ -66,6 +67,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
+  job->traits = trusted_traits(job->body.bytes());
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
@@ -81,25 +83,18 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
+  job->traits = trusted_traits(job->body.bytes());
   job->state = row.state;
-  job->priority = row.priority;
   job->reason = row.reason;
   job->epoch = row.epoch;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
   job->position = row.position;
-  job->generation = row.generation;
   job->since_ms = row.since_ms;
-  job->leased_ms = row.leased_ms;
   job->deadline_ms = row.deadline_ms;
-  if (!row.last_error.empty()) job->last_error = std::make_unique<std::string>(row.last_error);
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
+  set_history(job.get(), row);
   return job.release();
 }
 
@@ -230,6 +225,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   ++queue->count(JobState::leased);
   touch(queue);
+  if (job->traits) on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
@@ -256,9 +252,15 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
   ++queue->count(JobState::dead);
   ++queue->totals.dead;
   touch(queue);
+  if (job->traits) on_dead(*this, *job, now_ms);
 }
 
-void State::end(Job* job) {
+void State::end(Job* job, EndReason reason, int64_t now_ms) {
+  if (job->traits) on_end(*this, *job, reason, now_ms);
+  discard(job);
+}
+
+void State::discard(Job* job) {
   if (job->stored.state == JobState::gone && !is_frozen(job)) {
     job->changed.unlink();
     --dirty_count_;
@@ -268,6 +270,7 @@ void State::end(Job* job) {
   touch(job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
+  job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
   resident_bytes_ += job->resident_bytes();
@@ -283,6 +286,18 @@ void State::set_error(Job* job, std::string_view error) {
   resident_bytes_ -= job->resident_bytes();
   job->last_error = error.empty() ? nullptr : std::make_unique<std::string>(error);
   resident_bytes_ += job->resident_bytes();
+}
+
+void State::set_history(Job* job, const JobRow& row) {
+  job->priority = row.priority;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->generation = row.generation;
+  job->leased_ms = row.leased_ms;
+  set_error(job, row.last_error);
 }
 
 // ---- clear
@@ -335,7 +350,7 @@ bool State::sweep_garbage(size_t limit) {
     if (!job) return false;
     touch(job);
     garbage_.pop_front();
-    end(job);
+    discard(job);
   }
   return !garbage_.empty();
 }
@@ -358,6 +373,7 @@ void State::freeze() {
   frozen_.splice_back(dirty_);
   dirty_count_ = 0;
   removing_queues_ = std::exchange(removed_queues_, {});
+  for (const Family family : side_families) side(family).freeze();
 }
 
 void State::capture(Job* job) {
@@ -448,6 +464,7 @@ void State::complete() {
   WQ_CHECK(freezing_ && frozen_.empty() && ended_.empty());
   freezing_ = false;
   completed_checkpoint_ = checkpoint_number_;
+  for (const Family family : side_families) side(family).complete();
   // Garbage was swept before the freeze and the jobs that ended are freed by now: nothing points to
   // a queue that was deleted before the freeze.
   for (const QueueId id : removing_queues_) queues_[id].reset();

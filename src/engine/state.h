@@ -21,6 +21,8 @@
 #include "engine/keys.h"
 #include "engine/queue.h"
 #include "engine/record.h"
+#include "engine/side_table.h"
+#include "engine/store.h"
 #include "engine/timer_queue.h"
 
 namespace wq {
@@ -96,9 +98,11 @@ class State {
   void enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms);
   void enter_running(Job* job, int64_t now_ms, int64_t deadline_ms);
   void enter_dead(Job* job, int64_t now_ms, DeadReason reason);
-  void end(Job* job);  // after leave()
+  void end(Job* job, EndReason reason, int64_t now_ms);  // after leave()
   void set_deadline(Job* job, int64_t deadline_ms);
   void set_error(Job* job, std::string_view error);
+  // All of a row that says what happened to the job, nothing of where it is now.
+  void set_history(Job* job, const JobRow& row);
 
   // Ends all ready, delayed or dead jobs of a queue, resident or not, in one step; the resident
   // ones become garbage, the stored ones trash. Returns how many.
@@ -133,7 +137,16 @@ class State {
 
   ResidencyStats residency;
 
-  uint64_t resident_bytes() const { return resident_bytes_; }
+  // ---- rows that are no jobs
+  SideTable& side(Family family) { return side_[static_cast<size_t>(family)]; }
+  const SideTable& side(Family family) const { return side_[static_cast<size_t>(family)]; }
+  uint64_t side_bytes() const {
+    uint64_t bytes = 0;
+    for (const Family family : side_families) bytes += side(family).bytes();
+    return bytes;
+  }
+
+  uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
 
   // ---- waking: queues whose jobs or slots may serve a waiter since the list was last emptied
@@ -162,6 +175,7 @@ class State {
   }
 
  private:
+  SideTable side_[family_count];  // only those of side_families hold anything
   // Changed before the latest freeze and not captured since. Freezing is a swap of lists, so the
   // state of a job is told by when it was linked, not by a mark of its own.
   bool is_frozen(const Job* job) const {
@@ -169,6 +183,7 @@ class State {
   }
   void link_dirty(Job* job);
   void capture(Job* job);
+  void discard(Job* job);
   void free_job(Job* job);
 
   JobTable jobs_;

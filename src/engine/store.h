@@ -37,6 +37,10 @@ enum class Family : uint8_t {
 constexpr size_t family_count = 11;
 const char* family_name(Family family);
 
+// Families of plain rows that change with the jobs; see side_table.h.
+constexpr Family side_families[] = {Family::unique, Family::batch, Family::cron, Family::kv,
+                                    Family::history};
+
 // One consistent ascending or descending walk over [lower, upper) of a family; an empty upper is
 // the end of the family. Keep it short-lived, and drop it before the store is closed.
 class Cursor {

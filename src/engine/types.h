@@ -35,6 +35,9 @@ constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(Job
 
 enum class DeadReason : uint8_t { none = 0, failed = 1, lease_expired = 2 };
 
+// Why a job left the store. Never stored: totals and side tables are told at once.
+enum class EndReason : uint8_t { acked, cancelled, cleared };
+
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
 
 enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 3 };
@@ -90,6 +93,8 @@ constexpr size_t headers_bytes_max = 64 * 1024;  // all names and values of a jo
 constexpr size_t headers_count_max = 1024;
 constexpr size_t header_name_bytes_max = 255;
 constexpr size_t error_bytes_max = 4 * 1024;
+constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
+constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;
 constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;

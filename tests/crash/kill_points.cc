@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "engine/record.h"
-#include "engine/store.h"
 #include "io/frame.h"
 #include "io/io.h"
+#include "support/store_wrapper.h"
 
 namespace wq {
 namespace {
@@ -190,57 +190,31 @@ class PointIo final : public Io {
   const std::unique_ptr<Io> inner_;
 };
 
-class PointCheckpoint final : public Checkpoint {
+class PointCheckpoint final : public CheckpointWrapper {
  public:
-  explicit PointCheckpoint(std::unique_ptr<Checkpoint> inner) : inner_(std::move(inner)) {}
-  Status put(Family family, std::string_view key, std::string_view value) override {
-    return inner_->put(family, key, value);
-  }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
-  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->erase_range(family, begin, end);
-  }
+  using CheckpointWrapper::CheckpointWrapper;
   Status commit() override {
     point("checkpoint.before");
-    Status status = inner_->commit();
+    Status status = CheckpointWrapper::commit();
     point("checkpoint.after");
     return status;
   }
-
- private:
-  const std::unique_ptr<Checkpoint> inner_;
 };
 
-class PointStore final : public Store {
+class PointStore final : public StoreWrapper {
  public:
-  explicit PointStore(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
-  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-    return inner_->get(family, key);
-  }
-  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                               bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
-  }
+  using StoreWrapper::StoreWrapper;
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
     point("checkpoint.begin");
-    auto begun = inner_->begin_checkpoint(expected_rows);
-    if (!begun.ok()) return begun;
-    return std::unique_ptr<Checkpoint>(std::make_unique<PointCheckpoint>(std::move(begun).value()));
+    WQ_TRY_SET(auto begun, StoreWrapper::begin_checkpoint(expected_rows));
+    return std::unique_ptr<Checkpoint>(std::make_unique<PointCheckpoint>(std::move(begun)));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
     point("reclaim.before");
-    Status status = inner_->reclaim(family, begin, end);
+    Status status = StoreWrapper::reclaim(family, begin, end);
     point("reclaim.after");
     return status;
   }
-  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
-  Status shrink(uint64_t free_bytes) override { return inner_->shrink(free_bytes); }
-  Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
-  Status close() override { return inner_->close(); }
-
- private:
-  const std::unique_ptr<Store> inner_;
 };
 
 using OpenedIo = Result<std::unique_ptr<Io>>;

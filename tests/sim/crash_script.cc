@@ -1,65 +1,47 @@
 #include "sim/crash_script.h"
 
+#include "support/store_wrapper.h"
+
 #include <algorithm>
 
 namespace wq::sim {
 
 // Tells of each commit when it is over.
-class CrashScript::RecordingCheckpoint final : public Checkpoint {
+class CrashScript::RecordingCheckpoint final : public CheckpointWrapper {
  public:
   RecordingCheckpoint(std::unique_ptr<Checkpoint> inner, CrashScript& script,
                       std::shared_ptr<MemStoreContent> content)
-      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+      : CheckpointWrapper(std::move(inner)), script_(script), content_(std::move(content)) {}
 
-  Status put(Family family, std::string_view key, std::string_view value) override {
-    return inner_->put(family, key, value);
-  }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
-  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->erase_range(family, begin, end);
-  }
   Status commit() override {
-    WQ_TRY(inner_->commit());
+    WQ_TRY(CheckpointWrapper::commit());
     script_.note_commit(*content_);
     return {};
   }
 
  private:
-  std::unique_ptr<Checkpoint> inner_;
   CrashScript& script_;
   std::shared_ptr<MemStoreContent> content_;
 };
 
-class CrashScript::RecordingStore final : public Store {
+class CrashScript::RecordingStore final : public StoreWrapper {
  public:
   RecordingStore(std::unique_ptr<Store> inner, CrashScript& script,
                  std::shared_ptr<MemStoreContent> content)
-      : inner_(std::move(inner)), script_(script), content_(std::move(content)) {}
+      : StoreWrapper(std::move(inner)), script_(script), content_(std::move(content)) {}
 
-  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-    return inner_->get(family, key);
-  }
-  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                               bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
-  }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
-    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, inner_->begin_checkpoint(expected_rows));
+    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, StoreWrapper::begin_checkpoint(expected_rows));
     return std::unique_ptr<Checkpoint>(
         std::make_unique<RecordingCheckpoint>(std::move(begun), script_, content_));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
-    WQ_TRY(inner_->reclaim(family, begin, end));
+    WQ_TRY(StoreWrapper::reclaim(family, begin, end));
     script_.note_commit(*content_);
     return {};
   }
-  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
-  Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
-  Status close() override { return inner_->close(); }
 
  private:
-  std::unique_ptr<Store> inner_;
   CrashScript& script_;
   std::shared_ptr<MemStoreContent> content_;
 };

@@ -21,6 +21,7 @@
 
 #include "base/prng.h"
 #include "sim/deeds.h"
+#include "support/store_wrapper.h"
 #include "test_seed.h"
 
 namespace wq::sim {
@@ -359,7 +360,7 @@ TEST(Faults, AMisdirectedWriteIsNeverAWrongState) {
 }
 
 // Stands before the memory store and lets its k-th call fail.
-class FailingStore final : public Store {
+class FailingStore final : public StoreWrapper {
  public:
   struct Fault {
     uint64_t skip = 0;
@@ -382,35 +383,34 @@ class FailingStore final : public Store {
   };
 
   FailingStore(std::unique_ptr<Store> inner, std::shared_ptr<Fault> fault)
-      : inner_(std::move(inner)), fault_(std::move(fault)) {}
+      : StoreWrapper(std::move(inner)), fault_(std::move(fault)) {}
 
   Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
     if (fault_->strikes("get")) return fault_->failure("get");
-    return inner_->get(family, key);
+    return StoreWrapper::get(family, key);
   }
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
                                bool descending) const override {
     if (fault_->strikes("scan")) return std::make_unique<FailedWalk>(fault_->failure("scan"));
-    return inner_->scan(family, lower, upper, descending);
+    return StoreWrapper::scan(family, lower, upper, descending);
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
     if (fault_->strikes("begin")) return fault_->failure("begin");
-    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, inner_->begin_checkpoint(expected_rows));
+    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, StoreWrapper::begin_checkpoint(expected_rows));
     return std::unique_ptr<Checkpoint>(
         std::make_unique<FailingCheckpoint>(std::move(begun), fault_));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
     const bool fails = fault_->strikes("reclaim");
-    if (!fails || fault_->after) WQ_TRY(inner_->reclaim(family, begin, end));
+    if (!fails || fault_->after) WQ_TRY(StoreWrapper::reclaim(family, begin, end));
     return fails ? fault_->failure("reclaim") : Status();
   }
-  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
   Status failure() const override {
-    return fault_->strikes("background") ? fault_->failure("background work") : inner_->failure();
+    return fault_->strikes("background") ? fault_->failure("background work")
+                                         : StoreWrapper::failure();
   }
-  StoreStats stats() const override { return inner_->stats(); }
   Status close() override {
-    WQ_TRY(inner_->close());
+    WQ_TRY(StoreWrapper::close());
     return fault_->strikes("close") ? fault_->failure("close") : Status();
   }
 
@@ -429,34 +429,32 @@ class FailingStore final : public Store {
     Status status_;
   };
 
-  class FailingCheckpoint final : public Checkpoint {
+  class FailingCheckpoint final : public CheckpointWrapper {
    public:
     FailingCheckpoint(std::unique_ptr<Checkpoint> inner, std::shared_ptr<Fault> fault)
-        : inner_(std::move(inner)), fault_(std::move(fault)) {}
+        : CheckpointWrapper(std::move(inner)), fault_(std::move(fault)) {}
     Status put(Family family, std::string_view key, std::string_view value) override {
       if (fault_->strikes("put")) return fault_->failure("put");
-      return inner_->put(family, key, value);
+      return CheckpointWrapper::put(family, key, value);
     }
     Status erase(Family family, std::string_view key) override {
       if (fault_->strikes("erase")) return fault_->failure("erase");
-      return inner_->erase(family, key);
+      return CheckpointWrapper::erase(family, key);
     }
     Status erase_range(Family family, std::string_view begin, std::string_view end) override {
       if (fault_->strikes("erase_range")) return fault_->failure("erase_range");
-      return inner_->erase_range(family, begin, end);
+      return CheckpointWrapper::erase_range(family, begin, end);
     }
     Status commit() override {
       const bool fails = fault_->strikes("commit");
-      if (!fails || fault_->after) WQ_TRY(inner_->commit());
+      if (!fails || fault_->after) WQ_TRY(CheckpointWrapper::commit());
       return fails ? fault_->failure("commit") : Status();
     }
 
    private:
-    std::unique_ptr<Checkpoint> inner_;
     std::shared_ptr<Fault> fault_;
   };
 
-  std::unique_ptr<Store> inner_;
   std::shared_ptr<Fault> fault_;
 };
 

@@ -19,6 +19,7 @@
 #include <rocksdb/system_clock.h>
 
 #include "base/mutex.h"
+#include "support/store_wrapper.h"
 
 namespace wq {
 namespace {
@@ -516,72 +517,50 @@ class SimRocks::Background final : public rocksdb::EnvWrapper {
   std::thread flusher_;
 };
 
-class SimRocks::SteppedCheckpoint final : public Checkpoint {
+class SimRocks::SteppedCheckpoint final : public CheckpointWrapper {
  public:
   SteppedCheckpoint(std::unique_ptr<Checkpoint> inner, Background& background)
-      : inner_(std::move(inner)), background_(background) {}
-  Status put(Family family, std::string_view key, std::string_view value) override {
-    return inner_->put(family, key, value);
-  }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
-  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->erase_range(family, begin, end);
-  }
+      : CheckpointWrapper(std::move(inner)), background_(background) {}
   Status commit() override {
-    Status status = inner_->commit();
+    Status status = CheckpointWrapper::commit();
     background_.run_all();
     return status;
   }
 
  private:
-  std::unique_ptr<Checkpoint> inner_;
   Background& background_;
 };
 
-class SimRocks::SteppedStore final : public Store {
+class SimRocks::SteppedStore final : public StoreWrapper {
  public:
   SteppedStore(std::unique_ptr<Store> inner, Background& background)
-      : inner_(std::move(inner)), background_(background) {
+      : StoreWrapper(std::move(inner)), background_(background) {
     background_.run_all();
   }
-  ~SteppedStore() override {
-    close().ignore("a destructor has nobody to tell");
-    inner_.reset();
-  }
-  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-    return inner_->get(family, key);
-  }
-  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                               bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
-  }
+  ~SteppedStore() override { close().ignore("a destructor has nobody to tell"); }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
-    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, inner_->begin_checkpoint(expected_rows));
+    WQ_TRY_SET(std::unique_ptr<Checkpoint> begun, StoreWrapper::begin_checkpoint(expected_rows));
     return std::unique_ptr<Checkpoint>(
         std::make_unique<SteppedCheckpoint>(std::move(begun), background_));
   }
   Status reclaim(Family family, std::string_view begin, std::string_view end) override {
-    Status status = inner_->reclaim(family, begin, end);
+    Status status = StoreWrapper::reclaim(family, begin, end);
     background_.run_all();
     return status;
   }
   Status shrink(uint64_t free_bytes) override {
     background_.set_waiting(true);  // it waits for compactions
-    Status status = inner_->shrink(free_bytes);
+    Status status = StoreWrapper::shrink(free_bytes);
     background_.set_waiting(false);
     background_.run_all();
     return status;
   }
-  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
-  Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
   Status close() override {
     background_.run_all();
-    return inner_->close();
+    return StoreWrapper::close();
   }
 
  private:
-  std::unique_ptr<Store> inner_;
   Background& background_;
 };
 

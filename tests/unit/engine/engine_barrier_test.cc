@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/engine_harness.h"
+#include "support/store_wrapper.h"
 
 namespace wq {
 namespace {
@@ -19,49 +20,24 @@ Status try_enqueue(EngineHarness& harness, QueueId queue, std::string_view paylo
 }
 
 // Lets a checkpoint write its rows and fails its commit.
-class FailingCheckpoint final : public Checkpoint {
+class FailingCheckpoint final : public CheckpointWrapper {
  public:
-  explicit FailingCheckpoint(std::unique_ptr<Checkpoint> inner) : inner_(std::move(inner)) {}
-  Status put(Family family, std::string_view key, std::string_view value) override {
-    return inner_->put(family, key, value);
-  }
-  Status erase(Family family, std::string_view key) override { return inner_->erase(family, key); }
-  Status erase_range(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->erase_range(family, begin, end);
-  }
+  using CheckpointWrapper::CheckpointWrapper;
   Status commit() override { return Status(Code::io, "db: the device is gone"); }
-
- private:
-  std::unique_ptr<Checkpoint> inner_;
 };
 
-class FailingStore final : public Store {
+class FailingStore final : public StoreWrapper {
  public:
   FailingStore(std::unique_ptr<Store> inner, bool* fails)
-      : inner_(std::move(inner)), fails_(fails) {}
-  Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-    return inner_->get(family, key);
-  }
-  std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
-                               bool descending) const override {
-    return inner_->scan(family, lower, upper, descending);
-  }
+      : StoreWrapper(std::move(inner)), fails_(fails) {}
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {
-    auto begun = inner_->begin_checkpoint(expected_rows);
+    auto begun = StoreWrapper::begin_checkpoint(expected_rows);
     if (!begun.ok() || !std::exchange(*fails_, false)) return begun;
     return std::unique_ptr<Checkpoint>(
         std::make_unique<FailingCheckpoint>(std::move(begun).value()));
   }
-  Status reclaim(Family family, std::string_view begin, std::string_view end) override {
-    return inner_->reclaim(family, begin, end);
-  }
-  Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
-  Status failure() const override { return inner_->failure(); }
-  StoreStats stats() const override { return inner_->stats(); }
-  Status close() override { return inner_->close(); }
 
  private:
-  std::unique_ptr<Store> inner_;
   bool* const fails_;
 };
 

@@ -49,6 +49,14 @@ Backoff SampleMaker::backoff() {
   return out;
 }
 
+JobTraits SampleMaker::traits() {
+  JobTraits out;
+  if (prng_.below(2) == 0) return out;
+  if (prng_.below(2) == 0) out.expires_ms = time_ms();
+  if (prng_.below(2) == 0) out.retry_until_ms = time_ms();
+  return out;
+}
+
 QueueConfig SampleMaker::config() {
   QueueConfig out;
   out.max_running = static_cast<uint32_t>(prng_.next());
@@ -77,7 +85,8 @@ Bytes SampleMaker::envelope() {
     header.value = as_bytes(keep(bytes(40)));
   }
   const std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
-  const Bytes encoded = encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms());
+  const Bytes encoded =
+      encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms(), traits());
   return as_bytes(keep(std::string(as_text(encoded))));
 }
 
@@ -111,6 +120,7 @@ Command SampleMaker::command(CommandType type) {
     }
   }
   add_imports(out);
+  for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
   const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -127,6 +137,16 @@ Command SampleMaker::command(CommandType type) {
     }
     out.settles.push_back(item);
   }
+  return out;
+}
+
+KvChange SampleMaker::kv_change() {
+  KvChange out;
+  out.key = keep("k" + bytes(prng_.below(3) == 0 ? key_bytes_max - 1 : 10));
+  out.erase = prng_.below(3) == 0;
+  if (out.erase) return out;
+  out.value = keep(bytes(100));
+  out.expires_ms = prng_.below(2) == 0 ? 0 : time_ms();
   return out;
 }
 
@@ -248,6 +268,11 @@ bool same_import(const ImportedJob& a, const ImportedJob& b) {
   return a.id == b.id && as_text(a.row) == as_text(b.row);
 }
 
+bool same_kv(const KvChange& a, const KvChange& b) {
+  return std::tie(a.key, a.value, a.expires_ms, a.erase) ==
+         std::tie(b.key, b.value, b.expires_ms, b.erase);
+}
+
 bool same_tokens(const Command& a, const Command& b) {
   return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
 }
@@ -295,6 +320,8 @@ bool same_command(const Command& a, const Command& b) {
       return a.queue == b.queue && same_all(a.imports, b.imports, same_import);
     case CommandType::import_end:
       return true;
+    case CommandType::kv_write:
+      return same_all(a.kv, b.kv, same_kv);
   }
   return false;
 }

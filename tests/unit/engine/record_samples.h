@@ -19,7 +19,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::extend,      CommandType::settle,          CommandType::expire,
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
-    CommandType::import_jobs, CommandType::import_end,
+    CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
 };
 
 class SampleMaker {
@@ -31,6 +31,7 @@ class SampleMaker {
   std::string bytes(size_t size_max);  // any bytes, may be empty
   std::string name();                  // a valid queue name
   Backoff backoff();
+  JobTraits traits();  // half of the time none
   QueueConfig config();
   Bytes envelope();                   // lives as long as this object
   Command command(CommandType type);  // its views live as long as this object
@@ -43,6 +44,7 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
+  KvChange kv_change();
 
   Prng prng_;
   Encoder encoder_;

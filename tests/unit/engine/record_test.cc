@@ -2,6 +2,7 @@
 // something else but never crashes (run it under ASan and UBSan), and the bytes of one record of
 // each kind are pinned, so that a change of the format does not go unnoticed.
 #include "engine/record.h"
+#include "engine/body.h"
 
 #include <gtest/gtest.h>
 
@@ -121,7 +122,14 @@ TEST(RecordRoundTrip, Envelopes) {
     const std::string payload = samples.bytes(round % 300);
     const Backoff backoff = samples.backoff();
     const int64_t enqueued_ms = samples.time_ms();
-    const Bytes encoded = encoder.envelope(headers, as_bytes(payload), backoff, enqueued_ms);
+    const JobTraits traits = samples.traits();
+    const Bytes encoded =
+        encoder.envelope(headers, as_bytes(payload), backoff, enqueued_ms, traits);
+    const auto trusted = trusted_traits(BodyRef(encoded).bytes());
+    ASSERT_EQ(trusted == nullptr, traits.empty());
+    if (trusted) {
+      ASSERT_EQ(*trusted, traits);
+    }
     const PlacedBytes placed(encoded, round % 8);
     const auto decoded = decode_envelope(placed.bytes());
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
@@ -130,6 +138,7 @@ TEST(RecordRoundTrip, Envelopes) {
     ASSERT_EQ(as_text(trusted_payload(placed.bytes())), payload);
     ASSERT_EQ(envelope.enqueued_ms, enqueued_ms);
     ASSERT_EQ(envelope.backoff, backoff);
+    ASSERT_EQ(envelope.traits, traits);
     ASSERT_EQ(envelope.headers.size(), headers.size());
     for (size_t i = 0; i < headers.size(); ++i) {
       ASSERT_EQ(as_text(envelope.headers[i].name), as_text(headers[i].name));
@@ -429,7 +438,6 @@ TEST(RecordGolden, JobRows) {
             "100005000c0008002600000000010705050000000600000040000000040000000300000002000000"
             "01000000030000000c000000000000000b0000000000000009000000000000000a00000000000000"
             "0800000000000000040000006f6f7073");
-
 }
 
 TEST(RecordGolden, StoreRows) {
