@@ -71,6 +71,7 @@ Status admit_queue_config(const QueueConfig& config) {
       config.durability != Durability::power) {
     return invalid("durability: unknown level");
   }
+  WQ_TRY(admit_delay_ms("keep_done_age_ms", config.keep_done_age_ms));
   return admit_backoff(config.backoff);
 }
 
@@ -119,6 +120,27 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
                    " is over the limit of 1000001");
   }
   return admit_backoff(spec.backoff);
+}
+
+Status admit_chain(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
+  if (spec.chain.size() > chain_jobs_max) {
+    return Status(Code::too_large, "chain: has " + std::to_string(spec.chain.size()) +
+                                       " jobs, the limit is 100");
+  }
+  size_t bytes = 0;
+  for (size_t i = 0; i < spec.chain.size(); ++i) {
+    const JobSpec& job = spec.chain[i].job;
+    const std::string field = "chain[" + std::to_string(i) + "]";
+    Status status = admit_job(job, payload_bytes_max, now_ms);
+    if (status.ok() && (!job.chain.empty() || job.traits.batch != 0)) {
+      status = invalid("a job of a chain has no chain or batch of its own");
+    }
+    if (!status.ok()) return Status(status.code(), field + ": " + status.message());
+    bytes += job.payload.size();
+    for (const Header& header : job.headers) bytes += header.name.size() + header.value.size();
+  }
+  if (bytes <= chain_bytes_max) return {};
+  return Status(Code::too_large, "chain: its payloads and headers have over 16 MiB together");
 }
 
 std::string_view cut_error(std::string_view error, std::string& storage) {

@@ -4,6 +4,9 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/batch.h"
+#include "engine/follow_up.h"
+#include "engine/history.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -28,6 +31,11 @@ Backoff policy_of(const Job& job) {
 }
 
 void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t delay_ms, bool front) {
+  if (job->traits && !may_run_again(state, *job)) {
+    ++job->queue->totals.cancelled;
+    state.end(job, EndReason::cancelled, now_ms);
+    return;
+  }
   if (delay_ms > 0) {
     state.enter_delayed(job, now_ms, now_ms + delay_ms);
   } else {
@@ -100,6 +108,7 @@ Status apply_clear(State& state, const Command& command, Queue* queue, Lsn lsn, 
     }
   }
   queue->totals.cleared += effects.count;
+  if (state.batch_members != 0 && effects.count != 0) state.members_lost = lsn;
   return {};
 }
 
@@ -124,6 +133,7 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
     } else {
       state.enter_ready(job, command.now_ms, false);
     }
+    if (job->traits) on_enqueued(state, *job, command.now_ms);
   }
   queue->totals.enqueued += command.jobs.size();
   return {};
@@ -197,6 +207,7 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
     switch (item.kind) {
       case SettleKind::ack:
         ++queue->totals.acked;
+        if (queue->keeps_done()) keep_done(state, *job, item, command.now_ms);
         state.end(job, EndReason::acked, command.now_ms);
         break;
       case SettleKind::nack:
@@ -274,6 +285,7 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
     ++job->replays;
     ++queue->totals.replayed;
     state.enter_ready(job, command.now_ms, false);
+    if (job->traits) on_replayed(state, *job);
   }
   return {};
 }
@@ -343,6 +355,12 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_import(state, command);
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
+    case CommandType::batch_create:
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_lost:
+    case CommandType::batch_forget:
+      return apply_batch(state, command, lsn);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

@@ -17,6 +17,7 @@ Status Engine::run_checkpoint() {
   Status written;
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
+  WQ_TRY(look_after_batches());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -76,6 +77,7 @@ Status Engine::run_checkpoint() {
   }
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
+  WQ_TRY(sweep_history());
   return give_back_space();
 }
 
@@ -118,7 +120,9 @@ Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
                          load_le<uint64_t>(uuid_.data()),
                          load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
                          state_.trash,
-                         state_.importing};
+                         state_.importing,
+                         state_.batch_members,
+                         state_.members_lost};
   while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
   content.jobs = state_.take_captured();
   return {};

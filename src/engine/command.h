@@ -35,6 +35,11 @@ enum class CommandType : uint16_t {
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  batch_create = 30,    // now_ms, batch, row (of the family batch)
+  batch_seal = 31,      // now_ms, batch
+  batch_cancel = 32,    // now_ms, batch
+  batch_lost = 33,      // now_ms, batch, ids: members that ended without being looked at
+  batch_forget = 34,    // now_ms, batch
 };
 
 struct NewJob {
@@ -57,6 +62,9 @@ enum SettleFlags : uint8_t {
   settle_front = 1,         // nack, release: to the head instead of the tail
   settle_no_exception = 2,  // nack: does not count as an exception
   settle_priority = 4,      // nack: `priority` replaces the job's
+  // ack: a chain goes on. It says nothing that apply() does not know, but the record is longer for
+  // it: what is lost with the unsynced end of the log can not have used up the gap of the ids.
+  settle_chain = 8,
 };
 
 struct SettleItem {
@@ -67,6 +75,7 @@ struct SettleItem {
   uint8_t priority = 0;
   int64_t delay_ms = 0;         // nack, release; -1 = by the retry policy (nack only)
   std::string_view error = {};  // nack, fail; already cut to error_bytes_max
+  std::string_view result = {};  // ack: for the history
 };
 
 // A job as another store held it: ready, delayed or dead.
@@ -87,6 +96,7 @@ struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
   QueueId queue = 0;
+  uint64_t batch = 0;
   uint32_t states = 0;
   int64_t now_ms = 0;
   int64_t deadline_ms = 0;
@@ -99,7 +109,7 @@ struct Command {
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
-  Bytes row;  // encoded MetaRow or QueueRow
+  Bytes row;  // encoded MetaRow, QueueRow or BatchRow
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -107,6 +117,7 @@ struct Command {
     now_ms = new_now_ms;
     unclean = false;
     queue = 0;
+    batch = 0;
     states = 0;
     deadline_ms = 0;
     first_generation = 0;

@@ -93,6 +93,8 @@ struct CallOptions {
   Lsn lsn = 0;  // out: 0 = nothing was written
 };
 
+struct NextSpec;
+
 struct JobSpec {
   Bytes payload;
   std::span<const Header> headers;
@@ -101,7 +103,14 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
-  JobTraits traits;
+  JobTraits traits;  // but for the chain, which is made of the next field
+  std::span<const NextSpec> chain;  // enqueued one after another, each by the ack of the one before
+};
+
+// A job of a chain, or one that the end of a batch enqueues. Has no chain of its own.
+struct NextSpec {
+  std::string_view queue;  // empty = that of the job before
+  JobSpec job;
 };
 
 struct EnqueueOutcome {
@@ -131,6 +140,9 @@ struct JobView {
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   BodyRef body;  // an Envelope, verified
+  uint64_t batch = 0;
+  uint32_t chain_jobs = 0;        // that follow it
+  bool batch_cancelled = false;   // it should stop
 };
 
 struct LeaseRequest {
@@ -205,6 +217,7 @@ enum ConfigField : uint32_t {
   config_backoff = 16,
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
+  config_keep_done = 2048,  // keep_done_count and keep_done_age_ms together
 };
 
 struct CheckpointContent;
@@ -235,6 +248,50 @@ struct KvPage {
   std::vector<std::string> keys;  // ascending
   std::vector<KvEntry> entries;   // of the keys
   bool more = false;
+};
+
+struct BatchSpec {
+  bool allow_failures = false;  // on_complete also if members failed or were cancelled
+  const NextSpec* on_complete = nullptr;  // each with a queue of its own
+  const NextSpec* on_failure = nullptr;
+};
+
+struct BatchStatus {
+  uint64_t id = 0;
+  uint32_t flags = 0;  // BatchFlags
+  int64_t created_ms = 0;
+  int64_t finished_ms = 0;
+  uint64_t total = 0;
+  uint64_t pending = 0;
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  uint64_t cancelled = 0;
+  JobId follow_up = 0;
+};
+
+struct BatchPage {
+  std::vector<BatchStatus> batches;  // newest first
+  uint64_t next_cursor = 0;          // 0 = no more
+};
+
+struct DoneJob {
+  uint64_t seq = 0;
+  JobId id = 0;
+  Generation generation = 0;
+  int64_t enqueued_ms = 0;
+  int64_t leased_ms = 0;
+  int64_t done_ms = 0;
+  uint64_t batch = 0;
+  uint32_t attempts = 0;
+  uint32_t exceptions = 0;
+  uint32_t replays = 0;
+  uint8_t priority = 0;
+  std::string result;
+};
+
+struct DonePage {
+  std::vector<DoneJob> jobs;  // newest first
+  uint64_t next_cursor = 0;   // 0 = no more
 };
 
 class Engine {
@@ -328,6 +385,20 @@ class Engine {
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
 
+  // ---- batches (engine_batch.cc). A job joins by JobSpec::traits.batch, while its batch is not
+  // finished and not cancelled: else CONFLICT.
+  Result<uint64_t> batch_create(const BatchSpec& spec, CallOptions& call);
+  // No more jobs are to come from outside: once nothing is pending, the batch is finished.
+  Status batch_seal(uint64_t batch, CallOptions& call);
+  // Seals it; members that did not start end as cancelled, those that run learn it by extend.
+  Status batch_cancel(uint64_t batch, CallOptions& call);
+  Result<BatchStatus> batch_status(uint64_t batch);
+  Result<BatchPage> batch_list(uint64_t cursor, size_t limit);
+
+  // ---- history (engine_history.cc)
+  Result<DoneJob> history_get(QueueId queue, JobId id);
+  Result<DonePage> history_list(QueueId queue, uint64_t cursor, size_t limit);
+
  private:
   class CallGuard;
   struct WaitScope;
@@ -409,6 +480,30 @@ class Engine {
   template <typename Decide>
   Status kv_change(std::string_view key, CallOptions& call, Decide&& decide);
   Status expire_kv() WQ_REQUIRES(checkpoint_mutex_);
+
+  Status enqueue_plain(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+
+  // ---- batches (engine_batch.cc)
+  Status admit_follow_ups(const JobSpec& spec, int64_t now_ms);
+  Status admit_queue_of(const std::string& field, std::string_view queue);
+  Status admit_batch_job(const char* field, const NextSpec* next);
+  Status admit_to_batches(std::span<const JobSpec> specs) WQ_REQUIRES(mutex_);
+  template <typename Body>
+  Status with_batch(uint64_t batch, Body&& body);
+  Status change_batch(CommandType type, uint64_t batch, CallOptions& call);
+  struct BatchMember {
+    uint64_t batch = 0;
+    JobId job = 0;
+  };
+  Status sweep_members();
+  Status sweep_page(std::span<const BatchMember> page);
+  Status settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored)
+      WQ_REQUIRES(mutex_);
+  Status forget_batches();
+  Status look_after_batches() WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- history (engine_history.cc)
+  Status sweep_history() WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

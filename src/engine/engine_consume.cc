@@ -5,6 +5,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_up.h"
 
 namespace wq {
 namespace {
@@ -270,6 +271,12 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
       if (WQ_PLANTED(extend_by_any_holder)) token.generation = holder(state_, token.id);
       codes[i] = check_lease(state_, queue, token.id, token.generation).code();
       if (codes[i] != Code::ok) continue;
+      // It should stop. Its lease stays as it is: time to end in order.
+      const Job* job = state_.find_live(token.id);
+      if (job->traits && !may_run_again(state_, *job)) {
+        codes[i] = Code::cancelled;
+        continue;
+      }
       SettleItem& item = command.settles.emplace_back();
       item.id = token.id;
       item.generation = token.generation;
@@ -307,6 +314,10 @@ class ClaimScope {
 };
 
 Status admit_settle(const SettleItem& item) {
+  if (item.result.size() > result_bytes_max) {
+    return Status(Code::too_large, "result: has " + std::to_string(item.result.size()) +
+                                       " bytes, the limit is 1 MiB");
+  }
   if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
   if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
     return admit_delay_ms("delay_ms", item.delay_ms);
@@ -346,7 +357,12 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
       if (item.error.size() > error_bytes_max) {
         command.settles.back().error = cut_error(item.error, cut_texts.emplace_back());
       }
-      delayed |= item.kind != SettleKind::ack;
+      SettleItem& taken = command.settles.back();
+      if (!queue->keeps_done()) taken.result = {};
+      if (item.kind == SettleKind::ack) {
+        taken.flags = job->traits && job->traits->chain_jobs != 0 ? settle_chain : 0;
+      }
+      delayed |= item.kind != SettleKind::ack || job->traits;
     }
     if (command.settles.empty()) return {};
     WQ_TRY_SET(lsn, commit(command));

@@ -66,39 +66,6 @@ Result<int64_t> parse_counter(std::string_view text) {
 
 }  // namespace
 
-// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
-template <typename Body>
-Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
-  std::vector<const std::string*> unknown;
-  for (;;) {
-    uint64_t version = 0;
-    unknown.clear();
-    {
-      MutexLock lock(mutex_);
-      SideTable& table = state_.side(family);
-      for (const std::string& key : keys) {
-        if (!table.find(key)) unknown.push_back(&key);
-      }
-      if (unknown.empty()) {
-        const Status status = body();
-        table.drop_clean(side_rows_kept_max);
-        return status;
-      }
-      version = store_version_;
-    }
-    std::vector<std::optional<std::string>> values;
-    for (const std::string* key : unknown) {
-      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
-      values.push_back(std::move(value));
-    }
-    MutexLock lock(mutex_);
-    if (version != store_version_) continue;
-    for (size_t i = 0; i < unknown.size(); ++i) {
-      state_.side(family).load(*unknown[i], std::move(values[i]));
-    }
-  }
-}
-
 Result<KvEntry> Engine::kv_get(std::string_view key) {
   WQ_ENTER();
   WQ_TRY(admit_key(key));

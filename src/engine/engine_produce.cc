@@ -1,6 +1,10 @@
 // Produce: enqueue, cancel, get.
+#include <set>
+
 #include "engine/admit.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
+#include "engine/next_job.h"
 #include "engine/engine_internal.h"
 
 namespace wq {
@@ -11,6 +15,17 @@ int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
 }
 
+// The rows that the jobs change: those of their batches, each once.
+std::vector<std::string> batch_keys(std::span<const JobSpec> specs) {
+  std::set<BatchId> batches;
+  for (const JobSpec& spec : specs) {
+    if (spec.traits.batch != 0) batches.insert(spec.traits.batch);
+  }
+  std::vector<std::string> keys;
+  for (const BatchId batch : batches) keys.push_back(batch_row_key(batch));
+  return keys;
+}
+
 // What may keep a queue from taking jobs at all.
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
@@ -19,9 +34,17 @@ Status admit_to_queue(const Queue& queue) {
 
 }  // namespace
 
-Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
+Status Engine::enqueue(QueueId id, const JobSpec& given, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
+  WQ_TRY(admit_job(given, options_.payload_bytes_max, given.run_at_ms == 0 ? 0 : wall_ms()));
+  if (given.chain.empty() && given.traits.batch == 0) return enqueue_plain(id, given, call, job_id);
+  EnqueueOutcome outcome;
+  const Result<size_t> accepted = enqueue_many(id, {&given, 1}, false, call, {&outcome, 1});
+  job_id = outcome.id;
+  return accepted.status();
+}
+
+Status Engine::enqueue_plain(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -58,6 +81,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   uint64_t bytes = 0;
   for (; accepted < specs.size(); ++accepted) {
     refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
+    if (refusal.ok()) refusal = admit_follow_ups(specs[accepted], now_ms);
     bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
     if (refusal.ok() && bytes > call_payload_bytes_max) {
       refusal =
@@ -76,18 +100,22 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   Encoder encoder;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
+    JobTraits traits = spec.traits;
+    const std::string chain = encode_chain(spec);
+    traits.chain = chain;
+    traits.chain_jobs = static_cast<uint32_t>(spec.chain.size());
     const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, traits);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
   Lsn lsn = 0;
   Durability level = Durability::power;
-  {
-    MutexLock lock(mutex_);
+  const auto add = [&]() WQ_REQUIRES(mutex_) -> Status {
     WQ_TRY_SET(Queue * queue, queue_for(id));
     WQ_TRY(admit_to_queue(*queue));
+    WQ_TRY(admit_to_batches(specs.first(accepted)));
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
@@ -104,7 +132,9 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     }
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
-  }
+    return {};
+  };
+  WQ_TRY(with_rows(Family::batch, batch_keys(specs.first(accepted)), add));
   WQ_TRY(finish(lsn, call, level));
   return accepted;
 }
@@ -184,6 +214,10 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   }
   if (job.last_error) view.last_error = *job.last_error;
   view.body = job.body;
+  if (!job.traits) return;
+  view.batch = job.traits->batch;
+  view.chain_jobs = job.traits->chain_jobs;
+  view.batch_cancelled = view.batch != 0 && is_batch_cancelled(state_, view.batch);
 }
 
 JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
@@ -205,6 +239,10 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
   view.body = std::move(stored.body);
+  if (const auto traits = trusted_traits(view.body.bytes())) {
+    view.batch = traits->batch;
+    view.chain_jobs = traits->chain_jobs;
+  }
   return view;
 }
 

@@ -15,6 +15,10 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
   if (fields & config_status) into.status = from.status;
+  if (fields & config_keep_done) {
+    into.keep_done_count = from.keep_done_count;
+    into.keep_done_age_ms = from.keep_done_age_ms;
+  }
 }
 
 // The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane
@@ -149,6 +153,7 @@ Result<uint64_t> Engine::clear(QueueId id, uint32_t states, CallOptions& call) {
     WQ_TRY_SET(lsn, commit(command, &effects));
     maintenance_wake_.notify_one();  // sweeps the garbage
   }
+  WQ_TRY(sweep_members());
   WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
   return effects.count;
 }
@@ -166,6 +171,7 @@ Status Engine::remove_queue(QueueId id, CallOptions& call) {
     while (WaitNode* node = queue->waiters.front()) node->link.unlink();
     maintenance_wake_.notify_one();
   }
+  WQ_TRY(sweep_members());
   return finish(lsn, call, level_for(call, Durability::power));
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/inspect_rows.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -28,6 +29,8 @@ class Scanner {
       WQ_TRY(scan_index(family));
     }
     WQ_TRY(scan_kv());
+    WQ_TRY(inspect_batches(state_, store_, report_));
+    WQ_TRY(inspect_history(state_, store_, report_));
     compare();
     return {};
   }

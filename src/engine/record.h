@@ -77,6 +77,8 @@ struct QueueRow {
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
   std::vector<LaneRow> lanes = {};
+  uint64_t history_first = 1;
+  uint64_t history_next = 1;
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -99,7 +101,20 @@ struct MetaRow {
   uint64_t uuid_high = 0;
   std::vector<TrashRow> trash = {};
   bool importing = false;  // an import has begun and not ended
+  uint64_t batch_members = 0;
+  Lsn members_lost = 0;
 };
+
+// A job that does not exist yet; see schema/envelope.fbs.
+struct NextJob {
+  std::string_view queue = {};  // empty = that of the job before
+  int64_t delay_ms = 0;
+  int64_t run_at_ms = 0;
+  uint32_t max_attempts = 0;
+  uint8_t priority = default_priority;
+  Bytes envelope = {};
+};
+constexpr int64_t next_enqueued_ms = 1;  // of an envelope that waits in a NextJob
 
 class Encoder {
  public:
@@ -139,6 +154,14 @@ struct EnvelopeView {
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
+// The batch that the job of a verified envelope is a member of; 0 = none.
+uint64_t trusted_batch(Bytes envelope);
+// What follows a job (record_next.cc). The parts of a decoded one point into `bytes`, which must be
+// aligned as a BodyRef's are and come from a verified envelope or row.
+std::string encode_next(const NextJob& next);
+NextJob trusted_next(Bytes bytes);
+// The envelope of a job that comes to be now.
+std::vector<std::byte> started_envelope(Bytes envelope, int64_t now_ms);
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
 struct DecodedJobRow {

@@ -52,9 +52,11 @@ const char* check_first_generation(const Command& command) {
 
 const char* check_settle_item(const SettleItem& item) {
   if (item.generation == 0) return "settle of generation 0";
+  const bool ack = item.kind == SettleKind::ack;
+  if (item.result.size() > (ack ? result_bytes_max : 0)) return "result of a settle";
   switch (item.kind) {
     case SettleKind::ack:
-      return nullptr;
+      return (item.flags & ~settle_chain) == 0 ? nullptr : "unknown settle flag";
     case SettleKind::nack:
     case SettleKind::fail:
     case SettleKind::release:
@@ -170,6 +172,14 @@ uint32_t command_fields(CommandType type) {
       return 0;
     case CommandType::kv_write:
       return field_kv;
+    case CommandType::batch_create:
+      return field_batch | field_row;
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return field_batch;
+    case CommandType::batch_lost:
+      return field_batch | field_ids;
   }
   return field_of_no_command;
 }
@@ -179,6 +189,7 @@ const char* check_command(const Command& command) {
   if (fields & field_of_no_command) return "unknown type of command";
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
+  if ((fields & field_batch) && command.batch == 0) return "batch is 0";
   if ((fields & field_deadline) && command.deadline_ms < 0) return "deadline is negative";
   if (fields & field_states) {
     if (command.states == 0) return "no state to clear";
@@ -201,6 +212,8 @@ const char* check_command(const Command& command) {
 const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  if (traits.chain.empty() != (traits.chain_jobs == 0)) return "length of a chain";
+  if (traits.chain_jobs > chain_jobs_max) return "chain is too long";
   return nullptr;
 }
 
@@ -232,6 +245,9 @@ const char* check_config(const QueueConfig& config) {
   if (!durability_known(config.durability)) return "unknown durability";
   if (!queue_status_known(config.status)) return "unknown queue status";
   if (config.version == 0) return "version of the configuration is 0";
+  if (config.keep_done_age_ms < 0 || config.keep_done_age_ms > delay_ms_max) {
+    return "age of the history";
+  }
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -264,6 +280,7 @@ const char* check_queue_row(const QueueRow& row) {
   if (!queue_name_valid(row.name)) return "queue name";
   if (row.created_ms < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
+  if (row.history_first == 0 || row.history_first > row.history_next) return "range of the history";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
     if (seen.test(lane.priority)) return "two lanes of one priority";

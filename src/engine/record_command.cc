@@ -2,6 +2,7 @@
 // field table that a type carries its own fields and no other, check_command() that the values make
 // sense. Vectors of structs and integers are read by copies: their elements may lie unaligned.
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/record_internal.h"
 #include "engine/schema/command_generated.h"
 
@@ -29,6 +30,7 @@ constexpr FieldSlot field_slots[] = {
     {field_config, fb::Command::VT_CONFIG},
     {field_imports, fb::Command::VT_IMPORTS},
     {field_kv, fb::Command::VT_KV},
+    {field_batch, fb::Command::VT_BATCH},
     {field_row | field_imports, fb::Command::VT_ROWS},
 };
 
@@ -87,7 +89,8 @@ const char* read_settles(const AlignedImage& image, const fb::Command* table, Co
                                .flags = item->flags(),
                                .priority = item->priority(),
                                .delay_ms = item->delay_ms(),
-                               .error = as_text(image.in_input(vector_bytes(item->error())))});
+                               .error = as_text(image.in_input(vector_bytes(item->error()))),
+                               .result = as_text(image.in_input(vector_bytes(item->result())))});
   }
   return nullptr;
 }
@@ -134,12 +137,16 @@ const char* read_imports(const AlignedImage& image, const fb::Command* table, Co
   return rows.empty() ? nullptr : "rows without a job";
 }
 
-// import_begin has the row of a store, import_queue that of a queue.
+bool is_sound_row(CommandType type, Bytes row) {
+  if (type == CommandType::import_begin) return decode_meta_row(row).ok();
+  if (type == CommandType::import_queue) return decode_queue_row(row).ok();
+  return decode_batch_row(as_text(row)).has_value();
+}
+
+// import_begin has the row of a store, import_queue that of a queue, batch_create that of a batch.
 const char* read_row(const AlignedImage& image, const fb::Command* table, Command& command) {
   const Bytes row = vector_bytes(table->rows());
-  const bool sound = command.type == CommandType::import_begin ? decode_meta_row(row).ok()
-                                                               : decode_queue_row(row).ok();
-  if (!sound) return "row of an import";
+  if (!is_sound_row(command.type, row)) return "row of an import or a batch";
   command.row = image.in_input(row);
   return nullptr;
 }
@@ -189,6 +196,7 @@ const char* read_command(const AlignedImage& image, Command& command) {
   const uint32_t fields = command_fields(command.type);
   if (!has_only(image.data(), fields)) return "a field that its type does not have";
   command.queue = table->queue();
+  command.batch = table->batch();
   command.states = table->states();
   command.unclean = table->unclean();
   command.deadline_ms = table->deadline_ms();

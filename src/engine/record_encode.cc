@@ -68,10 +68,12 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   const auto backoff = put_backoff(b, config.backoff);
   fb::QueueConfigBuilder table(b);
   table.add_version(config.version);
+  table.add_keep_done_age_ms(config.keep_done_age_ms);
   table.add_lease_ms(config.lease_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
+  table.add_keep_done_count(config.keep_done_count);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
   return table.Finish();
@@ -79,7 +81,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
 
 bool all_acks(const std::vector<SettleItem>& settles) {
   for (const SettleItem& item : settles) {
-    if (item.kind != SettleKind::ack) return false;
+    if (item.kind != SettleKind::ack || item.flags != 0 || !item.result.empty()) return false;
   }
   return true;
 }
@@ -152,13 +154,15 @@ ByteVector put_import_rows(FlatBufferBuilder& b, const std::vector<ImportedJob>&
 Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) {
   const bool ack = item.kind == SettleKind::ack;
   const auto error = ack ? ByteVector() : put_bytes(b, as_bytes(item.error));
+  const auto result = put_bytes(b, as_bytes(item.result));
   fb::SettleItemBuilder table(b);
   table.add_id(item.id);
   table.add_generation(item.generation);
   if (!ack) table.add_delay_ms(item.delay_ms);
   table.add_error(error);
+  table.add_result(result);
   table.add_kind(static_cast<uint8_t>(item.kind));
-  if (!ack) table.add_flags(item.flags);
+  table.add_flags(item.flags);
   if (!ack) table.add_priority(item.priority);
   return table.Finish();
 }
@@ -185,9 +189,13 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
 // Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
+  const auto chain = put_bytes(b, as_bytes(traits.chain));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
+  table.add_batch(traits.batch);
+  table.add_chain(chain);
+  table.add_chain_jobs(traits.chain_jobs);
   return table.Finish();
 }
 
@@ -202,7 +210,7 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
   }
   if (fields & field_tokens) {
     items += command.settles.size();
-    for (const SettleItem& item : command.settles) bytes += item.error.size();
+    for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
   }
   if (fields & field_imports) {
     items += command.imports.size();
@@ -299,6 +307,7 @@ Bytes Encoder::command(const Command& command) {
   table.add_imports(imports);
   table.add_kv(kv);
   table.add_rows(rows);
+  if (fields & field_batch) table.add_batch(command.batch);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
@@ -312,6 +321,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
+  WQ_CHECK(traits.chain.size() <= 2 * chain_bytes_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -375,7 +385,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const QueueTotals& t = row.totals;
   const auto totals =
       fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared);
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.chain_cut);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   std::vector<fb::Lane> lanes;
@@ -388,6 +398,8 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_dead_seq(row.next_dead_seq);
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
+  table.add_history_first(row.history_first);
+  table.add_history_next(row.history_next);
   table.add_lanes(lane_vector);
   table.add_epochs(epochs);
   table.add_counts(counts);
@@ -417,6 +429,8 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   table.add_uuid_high(row.uuid_high);
   table.add_next_queue_id(row.next_queue_id);
   table.add_trash(trash_vector);
+  table.add_batch_members(row.batch_members);
+  table.add_members_lost(row.members_lost);
   table.add_importing(row.importing);
   b.Finish(table.Finish(), meta_row_identifier);
   return impl_->row.bytes();

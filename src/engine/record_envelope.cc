@@ -48,10 +48,24 @@ JobTraits read_traits(const fb::Traits* table) {
   JobTraits traits;
   traits.expires_ms = table->expires_ms();
   traits.retry_until_ms = table->retry_until_ms();
+  traits.batch = table->batch();
+  traits.chain = as_text(vector_bytes(table->chain()));
+  traits.chain_jobs = table->chain_jobs();
   return traits;
 }
 
-const char* check_aligned_envelope(const AlignedImage& image) {
+// Every job of a chain is in the batch of the first, and knows how many follow it.
+const char* check_chain(const JobTraits& traits, uint32_t depth) {
+  if (traits.chain.empty()) return nullptr;
+  if (depth >= chain_jobs_max) return "chain is too long";
+  JobTraits following;
+  if (const char* reason = check_next(as_bytes(traits.chain), depth + 1, &following)) return reason;
+  if (following.chain_jobs + 1 != traits.chain_jobs) return "length of a chain";
+  return following.batch == traits.batch ? nullptr : "chain out of its batch";
+}
+
+const char* check_aligned_envelope(const AlignedImage& image, uint32_t depth = 0,
+                                   JobTraits* told = nullptr) {
   if (image.size() > command_bytes_max) return "envelope is too long";
   // All headers, the envelope itself, its backoff and its traits.
   constexpr flatbuffers::uoffset_t tables_max = headers_count_max + 3;
@@ -65,15 +79,19 @@ const char* check_aligned_envelope(const AlignedImage& image) {
     if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
   }
   if (table->traits() != nullptr) {
-    if (const char* reason = check_traits(read_traits(table->traits()))) return reason;
+    JobTraits traits = read_traits(table->traits());
+    if (const char* reason = check_traits(traits)) return reason;
+    if (const char* reason = check_chain(traits, depth)) return reason;
+    traits.chain = {};
+    if (told) *told = traits;
   }
   return check_headers(table->headers());
 }
 
 }  // namespace
 
-const char* check_envelope(Bytes bytes) {
-  return check_aligned_envelope(AlignedImage(bytes));
+const char* check_envelope(Bytes bytes, uint32_t depth, JobTraits* traits) {
+  return check_aligned_envelope(AlignedImage(bytes), depth, traits);
 }
 
 const char* read_backoff(const fb::Backoff* table, Backoff& out) {
@@ -96,6 +114,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.durability = static_cast<Durability>(table->durability());
   out.status = static_cast<QueueStatus>(table->status());
   out.version = table->version();
+  out.keep_done_count = table->keep_done_count();
+  out.keep_done_age_ms = table->keep_done_age_ms();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -107,7 +127,10 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   Envelope envelope;
   envelope.payload = image.in_input(vector_bytes(table->payload()));
   envelope.enqueued_ms = table->enqueued_ms();
-  if (table->traits() != nullptr) envelope.traits = read_traits(table->traits());
+  if (table->traits() != nullptr) {
+    envelope.traits = read_traits(table->traits());
+    envelope.traits.chain = as_text(image.in_input(as_bytes(envelope.traits.chain)));
+  }
   if (table->headers() != nullptr) {
     envelope.headers.reserve(table->headers()->size());
     for (const fb::Header* header : *table->headers()) {
@@ -147,6 +170,12 @@ std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope) {
   const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
   if (table->traits() == nullptr) return nullptr;
   return std::make_unique<const JobTraits>(read_traits(table->traits()));
+}
+
+uint64_t trusted_batch(Bytes envelope) {
+  const AlignedImage image(envelope);
+  const auto* traits = flatbuffers::GetRoot<fb::Envelope>(image.data())->traits();
+  return traits == nullptr ? 0 : traits->batch();
 }
 
 Header trusted_header(Bytes envelope, size_t i) {

@@ -48,6 +48,7 @@ enum CommandField : uint32_t {
   field_row = 1u << 12,      // the field `rows` as one record
   field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
   field_kv = 1u << 14,
+  field_batch = 1u << 15,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.
@@ -65,7 +66,10 @@ const char* check_queue_row(const QueueRow& row);
 const char* check_meta_row(const MetaRow& row);
 
 // Verifies the bytes of an envelope completely. After it, trusted_payload() may read them.
-const char* check_envelope(Bytes bytes);
+// `depth`: how many jobs of a chain it stands behind. `traits` (may be null) without its views.
+const char* check_envelope(Bytes bytes, uint32_t depth = 0, JobTraits* traits = nullptr);
+// The same for an encoded NextJob, which stands behind `depth` jobs.
+const char* check_next(Bytes bytes, uint32_t depth, JobTraits* traits);
 
 const char* read_backoff(const fb::Backoff* table, Backoff& out);
 const char* read_config(const fb::QueueConfig* table, QueueConfig& out);

@@ -53,6 +53,16 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::batch_create:
+      return "batch_create";
+    case CommandType::batch_seal:
+      return "batch_seal";
+    case CommandType::batch_cancel:
+      return "batch_cancel";
+    case CommandType::batch_lost:
+      return "batch_lost";
+    case CommandType::batch_forget:
+      return "batch_forget";
   }
   return "unknown";
 }
@@ -237,6 +247,7 @@ void add_settles(JsonLine& json, const Command& command) {
     json.number("id", item.id);
     json.number("generation", item.generation);
     if (full) json.string("kind", settle_name(item.kind));
+    if (full && !item.result.empty()) json.number("result_bytes", item.result.size());
     if (full && item.kind != SettleKind::ack) {
       if (item.kind != SettleKind::fail) json.time("delay_ms", item.delay_ms);
       if (item.flags & settle_front) json.flag("front", true);
@@ -294,6 +305,7 @@ std::string command_to_json(const Command& command) {
   if (fields & field_unclean) json.flag("unclean", command.unclean);
   if (fields & field_queue) json.number("queue", command.queue);
   if (fields & field_name) json.string("name", command.name);
+  if (fields & field_batch) json.number("batch", command.batch);
   if (fields & field_states) json.number("states", command.states);
   if (fields & field_deadline) json.time("deadline_ms", command.deadline_ms);
   if (fields & field_first_generation) json.number("first_generation", command.first_generation);

@@ -1,4 +1,6 @@
 // Reading the rows of the store: jobs, queues and the meta row.
+#include <algorithm>
+
 #include "engine/record_internal.h"
 #include "engine/schema/rows_generated.h"
 
@@ -28,7 +30,8 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .dead = table->dead(),
             .replayed = table->replayed(),
             .cancelled = table->cancelled(),
-            .cleared = table->cleared()};
+            .cleared = table->cleared(),
+            .chain_cut = table->chain_cut()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -58,6 +61,8 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   row.next_front_seq = table->next_front_seq();
   row.next_dead_seq = table->next_dead_seq();
   row.created_ms = table->created_ms();
+  row.history_first = std::max<uint64_t>(1, table->history_first());
+  row.history_next = std::max<uint64_t>(1, table->history_next());
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
   if (const char* reason = read_lanes(table, row)) return reason;
@@ -74,6 +79,8 @@ const char* read_meta_row(const AlignedImage& image, MetaRow& row) {
   row.uuid_low = table->uuid_low();
   row.uuid_high = table->uuid_high();
   row.importing = table->importing();
+  row.batch_members = table->batch_members();
+  row.members_lost = table->members_lost();
   const Bytes bytes = vector_bytes(table->trash());
   const size_t count = bytes.size() / sizeof(fb::Trash);
   for (size_t i = 0; i < count; ++i) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -163,6 +164,8 @@ Status Engine::load_store() {
   state_.next_queue_id = meta.next_queue_id;
   state_.trash = std::move(meta.trash);
   state_.importing = meta.importing;
+  state_.batch_members = meta.batch_members;
+  state_.members_lost = meta.members_lost;
 
   const std::string first = queue_row_key(0);
   const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
@@ -195,6 +198,7 @@ Status Engine::load_leases() {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
     stored.row.last_error = stored.error;
+    load_rows(state_, stored);
     state_.link_stored(
         state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
     ++loaded;
@@ -260,6 +264,20 @@ Status Engine::make_resident(const Command& command) {
         WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));
       }
       return {};
+    case CommandType::enqueue:
+      for (const NewJob& job : command.jobs) {
+        const BatchId batch = trusted_batch(job.envelope);
+        if (batch != 0) WQ_TRY(make_row_known(Family::batch, batch_row_key(batch)));
+      }
+      return {};
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_lost:
+    case CommandType::batch_forget:
+      for (const JobId id : command.ids) {
+        WQ_TRY(make_row_known(Family::batch, batch_member_key(command.batch, id)));
+      }
+      return make_row_known(Family::batch, batch_row_key(command.batch));
     default:
       return {};
   }

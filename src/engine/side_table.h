@@ -43,6 +43,12 @@ class SideTable {
   // The row must be known: only then is it clear what a checkpoint has to do.
   void put(std::string_view key, std::string value);
   void erase(std::string_view key);
+  // The same for a row that need not be known: at worst a checkpoint erases what is not there.
+  void overwrite(std::string_view key, std::optional<std::string> value);
+
+  // While it is pinned a row that is known stays known, over checkpoints too. Pins count.
+  void pin(std::string_view key);
+  void unpin(std::string_view key);
 
   // Forgets rows that were only read, once there are more than `keep` of them.
   void drop_clean(size_t keep);
@@ -71,6 +77,9 @@ class SideTable {
 
   Rows rows_;
   Rows frozen_;
+  void add_clean(std::string_view key, std::optional<std::string> value);
+
+  std::unordered_map<std::string, uint32_t, KeyHash, std::equal_to<>> pins_;
   std::vector<std::string> clean_;  // keys that load() brought; some may have become dirty
   uint64_t bytes_ = 0;
   uint64_t frozen_bytes_ = 0;

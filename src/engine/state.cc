@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/follow_up.h"
 
 namespace wq {
@@ -42,6 +43,8 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->next_front_seq = row.next_front_seq;
   queue->next_dead_seq = row.next_dead_seq;
   queue->created_ms = row.created_ms;
+  queue->history_first = row.history_first;
+  queue->history_next = row.history_next;
   for (const LaneRow& lane_row : row.lanes) {
     Lane& lane = queue->lane(lane_row.priority);
     lane.count = lane.cold_count = lane_row.count;
@@ -69,6 +72,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
   jobs_.insert(job.get());
+  hold_rows(*job);
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
   return job.release();
@@ -93,6 +97,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
+  hold_rows(*job);
   resident_bytes_ += job->resident_bytes();
   set_history(job.get(), row);
   return job.release();
@@ -121,7 +126,19 @@ void State::evict(Job* job) {
   free_job(job);
 }
 
+// What a change of the job may have to change besides is known as long as the job is.
+void State::hold_rows(const Job& job) {
+  if (!job.traits || job.traits->batch == 0) return;
+  side(Family::batch).pin(batch_row_key(job.traits->batch));
+}
+
+void State::let_rows_go(const Job& job) {
+  if (!job.traits || job.traits->batch == 0) return;
+  side(Family::batch).unpin(batch_row_key(job.traits->batch));
+}
+
 void State::free_job(Job* job) {
+  let_rows_go(*job);
   resident_bytes_ -= job->resident_bytes();
   jobs_.erase(job->id);
   delete job;
@@ -268,6 +285,7 @@ void State::discard(Job* job) {
     return;
   }
   touch(job);
+  let_rows_go(*job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
   job->traits.reset();
@@ -440,6 +458,8 @@ std::vector<QueueRow> State::take_changed_queues() {
     row.next_front_seq = queue->next_front_seq;
     row.next_dead_seq = queue->next_dead_seq;
     row.created_ms = queue->created_ms;
+    row.history_first = queue->history_first;
+    row.history_next = queue->history_next;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       row.lanes.push_back(

@@ -134,6 +134,8 @@ class State {
   QueueId next_queue_id = 1;
   std::vector<TrashRow> trash;
   bool importing = false;  // between import_begin and import_end
+  uint64_t batch_members = 0;  // rows of members in the family batch; see batch.h
+  Lsn members_lost = 0;        // not 0: some of them may name jobs that are gone
 
   ResidencyStats residency;
 
@@ -185,6 +187,8 @@ class State {
   void capture(Job* job);
   void discard(Job* job);
   void free_job(Job* job);
+  void hold_rows(const Job& job);
+  void let_rows_go(const Job& job);
 
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id

@@ -63,6 +63,9 @@ struct QueueConfig {
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
   uint64_t version = 1;  // raised by each configure
+  // History of acked jobs: none of the two set = none is kept.
+  uint32_t keep_done_count = 0;   // the newest; 0 = as many as the age allows
+  int64_t keep_done_age_ms = 0;   // 0 = for ever
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -80,6 +83,7 @@ struct QueueTotals {
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
   uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
+  uint64_t chain_cut = 0;  // jobs of chains that never came to be, since one before them ended
 
   bool operator==(const QueueTotals&) const = default;
 };
@@ -95,6 +99,10 @@ constexpr size_t header_name_bytes_max = 255;
 constexpr size_t error_bytes_max = 4 * 1024;
 constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
+constexpr size_t result_bytes_max = size_t{1} << 20;
+constexpr uint32_t chain_jobs_max = 100;
+constexpr size_t chain_bytes_max = size_t{16} << 20;  // payloads and headers of a chain together
+constexpr size_t batch_job_bytes_max = size_t{60} << 10;  // payload and headers of a follow-up
 constexpr size_t backoff_list_max = 32;
 constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;

@@ -54,7 +54,29 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) return out;
   if (prng_.below(2) == 0) out.expires_ms = time_ms();
   if (prng_.below(2) == 0) out.retry_until_ms = time_ms();
+  if (prng_.below(2) == 0) out.batch = number();
+  if (prng_.below(4) == 0) add_chain(out);
   return out;
+}
+
+// One to three jobs, each inside of the one before.
+void SampleMaker::add_chain(JobTraits& traits) {
+  std::string following;
+  const size_t jobs = 1 + prng_.below(3);
+  for (uint32_t i = 0; i < jobs; ++i) {
+    JobTraits inner;
+    inner.batch = traits.batch;
+    inner.chain = following;
+    inner.chain_jobs = i;
+    Encoder encoder;
+    NextJob next;
+    if (prng_.below(2) == 0) next.queue = "next";
+    next.delay_ms = static_cast<int64_t>(prng_.below(1'000));
+    next.envelope = encoder.envelope({}, as_bytes(keep(bytes(40))), backoff(), 1, inner);
+    following = encode_next(next);
+  }
+  traits.chain = keep(std::move(following));
+  traits.chain_jobs = static_cast<uint32_t>(jobs);
 }
 
 QueueConfig SampleMaker::config() {
@@ -66,6 +88,8 @@ QueueConfig SampleMaker::config() {
   out.status = static_cast<QueueStatus>(prng_.below(3));
   out.backoff = backoff();
   out.version = number();
+  out.keep_done_count = static_cast<uint32_t>(prng_.next());
+  out.keep_done_age_ms = static_cast<int64_t>(prng_.below(1'000'000));
   return out;
 }
 
@@ -135,8 +159,12 @@ Command SampleMaker::command(CommandType type) {
       if (item.kind == SettleKind::nack && prng_.below(2) == 0) item.delay_ms = -1;
       if (item.kind != SettleKind::release) item.error = keep(bytes(100));
     }
+    if (type == CommandType::settle && item.kind == SettleKind::ack && prng_.below(3) == 0) {
+      item.result = keep(bytes(50));
+    }
     out.settles.push_back(item);
   }
+  out.batch = number();
   return out;
 }
 
@@ -156,6 +184,13 @@ void SampleMaker::add_imports(Command& out) {
   }
   if (out.type == CommandType::import_queue) {
     out.row = as_bytes(keep(std::string(as_text(encoder_.queue_row(queue_row())))));
+  }
+  if (out.type == CommandType::batch_create) {
+    BatchRow row;
+    row.total = number() >> 2;
+    row.done = row.total / 2;
+    row.pending = row.total - row.done;
+    out.row = as_bytes(keep(encode_batch_row(row)));
   }
   if (out.type != CommandType::import_jobs) return;
   for (size_t i = item_count(); i > 0; --i) {
@@ -255,8 +290,9 @@ bool same_token(const SettleItem& a, const SettleItem& b) {
 }
 
 bool same_settle(const SettleItem& a, const SettleItem& b) {
-  return same_token(a, b) && std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error) ==
-                                 std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error);
+  return same_token(a, b) && a.result == b.result &&
+         std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error) ==
+             std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error);
 }
 
 template <typename T, typename Same>
@@ -322,6 +358,14 @@ bool same_command(const Command& a, const Command& b) {
       return true;
     case CommandType::kv_write:
       return same_all(a.kv, b.kv, same_kv);
+    case CommandType::batch_create:
+      return a.batch == b.batch && as_text(a.row) == as_text(b.row);
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return a.batch == b.batch;
+    case CommandType::batch_lost:
+      return a.batch == b.batch && a.ids == b.ids;
   }
   return false;
 }

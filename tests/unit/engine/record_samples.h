@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "engine/batch.h"
 #include "engine/record.h"
 
 namespace wq {
@@ -32,6 +33,7 @@ class SampleMaker {
   std::string name();                  // a valid queue name
   Backoff backoff();
   JobTraits traits();  // half of the time none
+  void add_chain(JobTraits& traits);
   QueueConfig config();
   Bytes envelope();                   // lives as long as this object
   Command command(CommandType type);  // its views live as long as this object
