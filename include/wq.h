@@ -92,6 +92,9 @@ done:
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     chain                100 jobs, 16 MiB of payloads and headers together
+     on_complete, on_failure of a flow   60 KiB of payload and headers each
+     result of an ack     1 MiB
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
      queues in one lease  1..256, none twice
      store path           1..4,095 bytes
@@ -136,6 +139,9 @@ done:
    reclaim     take a lease back after its deadline: retry or dead
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
+   chain       jobs that are enqueued one after another, each in the record of the ack before it
+   flow        a batch of jobs that are counted together (wq_batch is what a lease gives); its end
+               enqueues a job
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -254,6 +260,7 @@ extern "C" {
 #define WQ_CONFIG_DURABILITY 8u
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+#define WQ_CONFIG_KEEP_DONE 2048u /* keep_done_count and keep_done_age_ms together */
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -278,6 +285,14 @@ extern "C" {
 
 /* wq_dead_query.flags */
 #define WQ_DEAD_OLDEST_FIRST 1u
+
+/* wq_flow_options.flags */
+#define WQ_FLOW_ALLOW_FAILURES 1u /* on_complete also if members failed or were cancelled */
+
+/* wq_flow_status.flags */
+#define WQ_FLOW_SEALED 1u
+#define WQ_FLOW_CANCELLED 2u
+#define WQ_FLOW_FINISHED 4u
 
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
@@ -449,8 +464,12 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+  int64_t keep_done_age_ms;  /* history: how long acked jobs are kept; 0: no bound */
+  uint32_t keep_done_count;  /* and how many, the newest; 0: no bound. Both 0, the default: none */
+  uint32_t reserved_1;
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define WQ_QUEUE_CONFIG_INIT \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -469,9 +488,12 @@ typedef struct wq_queue_stats {
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+  uint64_t chain_cut_total;    /* jobs of chains that never came to be */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+struct wq_next_job;
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -490,9 +512,65 @@ typedef struct wq_job_spec {
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
+  uint64_t flow;                   /* the flow that it joins; 0: none */
+  const struct wq_next_job *chain; /* jobs that follow, each enqueued by the ack before it */
+  size_t chain_count;              /* up to 100, 16 MiB of payloads and headers together */
+  size_t chain_size;               /* sizeof chain[0]; 0 without a chain */
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, 0}
+
+/* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The times of
+ * its spec count from the moment that sets it off; it has no chain and no flow of its own. */
+typedef struct wq_next_job {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  wq_bytes queue_name;     /* must exist; empty in a chain: the queue of the job before */
+  const wq_job_spec *spec;
+} wq_next_job;
+#define WQ_NEXT_JOB_INIT {sizeof(wq_next_job), 0, {NULL, 0}, NULL}
+
+typedef struct wq_flow_options {
+  uint32_t struct_size;
+  uint32_t flags;                 /* WQ_FLOW_ALLOW_FAILURES */
+  const wq_next_job *on_complete; /* NULL: none; payload and headers up to 60 KiB */
+  const wq_next_job *on_failure;  /* the same */
+} wq_flow_options;
+#define WQ_FLOW_OPTIONS_INIT {sizeof(wq_flow_options), 0, NULL, NULL}
+
+/* total = pending + done + failed + cancelled, at any time. */
+typedef struct wq_flow_status {
+  uint32_t struct_size;
+  uint32_t flags;        /* WQ_FLOW_... */
+  uint64_t flow;
+  uint64_t total;        /* members; the jobs of their chains are some from the start */
+  uint64_t pending;
+  uint64_t done;         /* acked */
+  uint64_t failed;       /* dead */
+  uint64_t cancelled;    /* ended otherwise, or never came to be */
+  uint64_t follow_up_id; /* job that its end has enqueued; 0: none */
+  int64_t created_ms;
+  int64_t finished_ms;   /* 0: not yet */
+} wq_flow_status;
+#define WQ_FLOW_STATUS_INIT {sizeof(wq_flow_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* A job that was acked, as the history of its queue has it. */
+typedef struct wq_done_job {
+  uint32_t struct_size;
+  uint32_t priority;
+  uint64_t id;
+  uint64_t generation;  /* of the lease that was acked */
+  uint64_t flow;
+  uint32_t attempts;
+  uint32_t exceptions;
+  uint32_t replays;
+  uint32_t reserved_0;
+  int64_t enqueued_ms;
+  int64_t leased_ms;
+  int64_t done_ms;
+  wq_bytes result;      /* a view into the list */
+} wq_done_job;
+#define WQ_DONE_JOB_INIT {sizeof(wq_done_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -533,8 +611,9 @@ typedef struct wq_settle_item {
   uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
   uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
   wq_bytes error;     /* nack, fail */
+  wq_bytes result;    /* ack: kept in the history, if the queue has one; up to 1 MiB */
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}}
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
@@ -559,10 +638,13 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
+  uint64_t flow;              /* the flow that it is a member of; 0: none */
+  uint32_t chain_count;       /* jobs that follow it, one after another */
+  uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}}
+   {NULL, 0}, 0, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -655,10 +737,12 @@ typedef struct wq_job_record {
   wq_bytes payload;
   wq_bytes last_error;    /* up to 4 KiB */
   wq_bytes queue_name;    /* export only */
+  uint64_t flow;          /* flows stay behind: after an import it is a number without a flow */
+  wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, {NULL, 0}}
 
 /* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
  * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.
@@ -1329,6 +1413,109 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+
+/* =============================================================================== chains and flows */
+
+/* A chain is given with its first job (wq_job_spec.chain). The ack of each job enqueues the next in
+ * the same record, with all the rest: after a crash both have happened or none has. A dead job
+ * keeps its chain, and a replay goes on with it. Any other end cuts the chain; so does a queue that
+ * was deleted by then. What was cut counts in chain_cut_total of the queue. A job of a chain has
+ * the headers tags, traceparent, tracestate and baggage of the one before it, unless it has one of
+ * that name itself. A full or disabled queue takes the jobs of chains and flows all the same.
+ *
+ * A flow is a batch: jobs that are counted together (wq_job_spec.flow), and a job that is enqueued
+ * in the record that settles the last of them, exactly once. Jobs join while the flow is neither
+ * finished nor cancelled; WQ_CONFLICT says that it is. It is finished when it is sealed and nothing
+ * is pending: so a member that runs may still add others. The jobs of a chain are members from the
+ * start; those that never come to be count as cancelled. A dead member has failed; replayed before
+ * the flow is finished it is pending again, afterwards it changes nothing of the flow. What a clear
+ * or a delete of a queue takes away counts as cancelled before that call returns. */
+
+/* Create a flow. *flow is its id, which no job and no other flow of the store ever has.
+ * At its end `on_complete` is enqueued, or `on_failure` if a member failed or was cancelled and
+ * failures are not allowed, or if the flow was cancelled. The job has the id of the flow in its
+ * header wq-batch. If its queue was deleted by then, none is enqueued. `options` NULL: neither.
+ * Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_create(wq_store *store, const wq_flow_options *options, uint64_t *flow,
+                              wq_call *call, wq_error *err);
+
+/* Say that no more jobs come from outside: the flow is finished as soon as nothing is pending, at
+ * once if nothing is. A second time changes nothing.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_seal(wq_store *store, uint64_t flow, wq_call *call, wq_error *err);
+
+/* Cancel a flow. Members that did not start end as cancelled before this returns; after a crash in
+ * between the rest follows at the next checkpoint. Those that run go on until they are settled:
+ * they learn it by wq_job.flow_cancelled and from wq_extend, which answers WQ_CANCELLED and leaves
+ * their lease as it is. Whatever becomes of them, they are not tried again and their chains end.
+ * Returns: WQ_OK (also if it was cancelled before); WQ_CONFLICT (it is finished); WQ_E_NOT_FOUND
+ *          (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for disk reads.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_cancel(wq_store *store, uint64_t flow, wq_call *call, wq_error *err);
+
+/* Read the counts of a flow. It can be read until seven days after its end.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_get_status(wq_store *store, uint64_t flow, wq_flow_status *status,
+                                  wq_error *err);
+
+/* List flows, newest first, page by page: up to n into `statuses`, status_size is
+ * sizeof statuses[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no more.
+ * *count is how many were told, which may be none though there are more.
+ * Returns: WQ_OK; WQ_E_INVALID (also n over 1,000), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_list(wq_store *store, uint64_t *cursor, wq_flow_status *statuses, size_t n,
+                            size_t status_size, size_t *count, wq_error *err);
+
+/* ====================================================================================== history */
+
+/* Settle a job as done, with a result that is kept in the history of the queue. A queue that keeps
+ * no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
+ * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB).
+ * Durability: by `call`; default that of the queue.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_ack_result(wq_queue *queue, uint64_t id, uint64_t generation, const void *result,
+                             size_t result_len, wq_call *call, wq_error *err);
+
+/* Read one acked job of this queue. *result is a copy of the view in *job: free it with
+ * wq_list_free.
+ * Returns: WQ_OK; else *result is NULL: WQ_E_NOT_FOUND (not acked, not kept (any more), or queue
+ *          deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *result with wq_list_free; job->result is a view into it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_history_get(wq_queue *queue, uint64_t id, wq_done_job *job, wq_list **result,
+                              wq_error *err);
+
+/* List the acked jobs of this queue, newest first, page by page: up to n into `jobs`, job_size is
+ * sizeof jobs[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no more.
+ * *count is how many were told, which may be none though there are more.
+ * Returns: WQ_OK; else *results is NULL: WQ_E_INVALID (also n over 1,000), WQ_E_NOT_FOUND (queue
+ *          deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *results with wq_list_free; each job's result is a view into it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_history_list(wq_queue *queue, uint64_t *cursor, wq_done_job *jobs, size_t n,
+                               size_t job_size, size_t *count, wq_list **results, wq_error *err);
 
 /* ============================================================================= completion queue */
 

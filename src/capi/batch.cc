@@ -52,6 +52,9 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.payload = view_bytes(envelope.payload);
   out.queue_name = view_bytes(name_of(batch, view));
   out.last_error = view_bytes(bytes_of(view.last_error));
+  out.flow = view.batch;
+  out.chain_count = view.chain_jobs;
+  out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   return out;
 }
 

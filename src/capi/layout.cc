@@ -121,7 +121,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 320);
+WQ_SIZE(wq_queue_config, 336);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -135,8 +135,11 @@ WQ_AT(wq_queue_config, backoff_base_ms, 40);
 WQ_AT(wq_queue_config, backoff_max_ms, 48);
 WQ_AT(wq_queue_config, version, 56);
 WQ_AT(wq_queue_config, backoff_list_ms, 64);
+WQ_AT(wq_queue_config, keep_done_age_ms, 320);
+WQ_AT(wq_queue_config, keep_done_count, 328);
+WQ_AT(wq_queue_config, reserved_1, 332);
 
-WQ_SIZE(wq_queue_stats, 144);
+WQ_SIZE(wq_queue_stats, 152);
 WQ_AT(wq_queue_stats, struct_size, 0);
 WQ_AT(wq_queue_stats, status, 4);
 WQ_AT(wq_queue_stats, ready, 8);
@@ -156,8 +159,9 @@ WQ_AT(wq_queue_stats, dead_total, 112);
 WQ_AT(wq_queue_stats, replayed_total, 120);
 WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
+WQ_AT(wq_queue_stats, chain_cut_total, 144);
 
-WQ_SIZE(wq_job_spec, 96);
+WQ_SIZE(wq_job_spec, 128);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -172,6 +176,10 @@ WQ_AT(wq_job_spec, backoff_count, 68);
 WQ_AT(wq_job_spec, backoff_base_ms, 72);
 WQ_AT(wq_job_spec, backoff_max_ms, 80);
 WQ_AT(wq_job_spec, backoff_list_ms, 88);
+WQ_AT(wq_job_spec, flow, 96);
+WQ_AT(wq_job_spec, chain, 104);
+WQ_AT(wq_job_spec, chain_count, 112);
+WQ_AT(wq_job_spec, chain_size, 120);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -195,7 +203,7 @@ WQ_AT(wq_nack_options, priority, 16);
 WQ_AT(wq_nack_options, reserved_0, 20);
 WQ_AT(wq_nack_options, error, 24);
 
-WQ_SIZE(wq_settle_item, 56);
+WQ_SIZE(wq_settle_item, 72);
 WQ_AT(wq_settle_item, struct_size, 0);
 WQ_AT(wq_settle_item, kind, 4);
 WQ_AT(wq_settle_item, id, 8);
@@ -204,8 +212,9 @@ WQ_AT(wq_settle_item, delay_ms, 24);
 WQ_AT(wq_settle_item, flags, 32);
 WQ_AT(wq_settle_item, priority, 36);
 WQ_AT(wq_settle_item, error, 40);
+WQ_AT(wq_settle_item, result, 56);
 
-WQ_SIZE(wq_job, 152);
+WQ_SIZE(wq_job, 168);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -227,6 +236,9 @@ WQ_AT(wq_job, headers_count, 100);
 WQ_AT(wq_job, payload, 104);
 WQ_AT(wq_job, queue_name, 120);
 WQ_AT(wq_job, last_error, 136);
+WQ_AT(wq_job, flow, 152);
+WQ_AT(wq_job, chain_count, 160);
+WQ_AT(wq_job, flow_cancelled, 164);
 
 WQ_SIZE(wq_dead_query, 40);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -271,7 +283,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 184);
+WQ_SIZE(wq_job_record, 208);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -298,6 +310,8 @@ WQ_AT(wq_job_record, headers_count, 128);
 WQ_AT(wq_job_record, payload, 136);
 WQ_AT(wq_job_record, last_error, 152);
 WQ_AT(wq_job_record, queue_name, 168);
+WQ_AT(wq_job_record, flow, 184);
+WQ_AT(wq_job_record, chain, 192);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);
@@ -321,3 +335,43 @@ WQ_AT(wq_repair_report, jobs_lost, 24);
 WQ_AT(wq_repair_report, jobs_uncertain, 32);
 WQ_AT(wq_repair_report, records, 40);
 WQ_AT(wq_repair_report, records_missing, 48);
+
+WQ_SIZE(wq_next_job, 32);
+WQ_AT(wq_next_job, struct_size, 0);
+WQ_AT(wq_next_job, reserved_0, 4);
+WQ_AT(wq_next_job, queue_name, 8);
+WQ_AT(wq_next_job, spec, 24);
+
+WQ_SIZE(wq_flow_options, 24);
+WQ_AT(wq_flow_options, struct_size, 0);
+WQ_AT(wq_flow_options, flags, 4);
+WQ_AT(wq_flow_options, on_complete, 8);
+WQ_AT(wq_flow_options, on_failure, 16);
+
+WQ_SIZE(wq_flow_status, 80);
+WQ_AT(wq_flow_status, struct_size, 0);
+WQ_AT(wq_flow_status, flags, 4);
+WQ_AT(wq_flow_status, flow, 8);
+WQ_AT(wq_flow_status, total, 16);
+WQ_AT(wq_flow_status, pending, 24);
+WQ_AT(wq_flow_status, done, 32);
+WQ_AT(wq_flow_status, failed, 40);
+WQ_AT(wq_flow_status, cancelled, 48);
+WQ_AT(wq_flow_status, follow_up_id, 56);
+WQ_AT(wq_flow_status, created_ms, 64);
+WQ_AT(wq_flow_status, finished_ms, 72);
+
+WQ_SIZE(wq_done_job, 88);
+WQ_AT(wq_done_job, struct_size, 0);
+WQ_AT(wq_done_job, priority, 4);
+WQ_AT(wq_done_job, id, 8);
+WQ_AT(wq_done_job, generation, 16);
+WQ_AT(wq_done_job, flow, 24);
+WQ_AT(wq_done_job, attempts, 32);
+WQ_AT(wq_done_job, exceptions, 36);
+WQ_AT(wq_done_job, replays, 40);
+WQ_AT(wq_done_job, reserved_0, 44);
+WQ_AT(wq_done_job, enqueued_ms, 48);
+WQ_AT(wq_done_job, leased_ms, 56);
+WQ_AT(wq_done_job, done_ms, 64);
+WQ_AT(wq_done_job, result, 72);

@@ -1,55 +1,13 @@
 // Produce: enqueue one or many, cancel, read one job.
+#include <deque>
+
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
+#include "capi/job_spec.h"
 #include "engine/admit.h"
 
 namespace wq {
 namespace {
-
-// What a JobSpec borrows: the header views of one or more jobs. Offsets while it grows, spans
-// after.
-class HeaderViews {
- public:
-  Status read(const wq_header* headers, size_t count) {
-    if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
-    if (count > headers_count_max) {
-      return Status(Code::too_large,
-                    "headers_count is " + std::to_string(count) + ", more than 1024");
-    }
-    for (size_t i = 0; i < count; i++) {
-      Header view;
-      WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
-      WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
-      views_.push_back(view);
-    }
-    return {};
-  }
-  size_t size() const { return views_.size(); }
-  std::span<const Header> from(size_t offset, size_t count) const {
-    return {views_.data() + offset, count};
-  }
-
- private:
-  std::vector<Header> views_;
-};
-
-Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
-  WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
-  if (in.flags & WQ_JOB_PRIORITY) {
-    if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
-    out.priority = static_cast<uint8_t>(in.priority);
-  }
-  out.delay_ms = in.delay_ms;
-  out.run_at_ms = in.run_at_ms;
-  out.max_attempts = in.max_attempts;
-  if (in.backoff_kind != 0 || in.backoff_count != 0) {
-    WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
-                        in.backoff_count, out.backoff));
-  }
-  if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
-  return {};
-}
 
 // `told` gets id and LSN.
 Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec* given,
@@ -60,9 +18,8 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   SizedIn<wq_job_spec> in;
   WQ_TRY(in.read(given, "spec"));
   JobSpec spec;
-  HeaderViews headers;
-  WQ_TRY(read_spec(*in, headers, spec));
-  spec.headers = headers.from(0, headers.size());
+  SpecParts parts;
+  WQ_TRY(read_spec(*in, parts, spec));
   JobId id = 0;
   WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
   told.job_id = id;
@@ -83,26 +40,21 @@ Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* giv
 // The specs as the engine takes them. A spec that can not be read ends them: `refusal` is why.
 struct ReadSpecs {
   std::vector<JobSpec> specs;
-  HeaderViews headers;
+  std::deque<SpecParts> parts;  // of the specs that borrow more than bytes of the caller
   Status refusal;
 
   void read(const wq_job_spec* array, size_t n, size_t stride) {
     specs.reserve(n);
-    std::vector<size_t> header_ends;
-    header_ends.reserve(n);
     for (size_t i = 0; i < n && refusal.ok(); i++) {
       SizedIn<wq_job_spec> in;
       JobSpec spec;
       refusal = in.read_element(array, i, stride, "spec");
-      if (refusal.ok()) refusal = read_spec(*in, headers, spec);
+      if (refusal.ok()) {
+        if (parts.empty() || !parts.back().empty()) parts.emplace_back();
+        refusal = read_spec(*in, parts.back(), spec);
+      }
       if (!refusal.ok()) break;
       specs.push_back(std::move(spec));
-      header_ends.push_back(headers.size());
-    }
-    size_t begin = 0;
-    for (size_t i = 0; i < specs.size(); i++) {
-      specs[i].headers = headers.from(begin, header_ends[i] - begin);
-      begin = header_ends[i];
     }
   }
 };

@@ -6,9 +6,10 @@ namespace {
 
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION;
+                                 WQ_CONFIG_VERSION | WQ_CONFIG_KEEP_DONE;
 static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
-                              config_durability | config_backoff | config_version));
+                              config_durability | config_backoff | config_version |
+                              config_keep_done));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -19,6 +20,9 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.max_retries = in->max_retries;
   out.lease_ms = in->lease_ms;
   out.version = in->version;
+  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  out.keep_done_count = in->keep_done_count;
+  out.keep_done_age_ms = in->keep_done_age_ms;
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
       return invalid_field("config.durability", "is no durability level");
@@ -93,6 +97,7 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.replayed_total = totals.replayed;
   out.cancelled_total = totals.cancelled;
   out.cleared_total = totals.cleared;
+  out.chain_cut_total = totals.chain_cut;
   return out;
 }
 
@@ -109,6 +114,8 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_base_ms = in.backoff.base_ms;
   out.backoff_max_ms = in.backoff.max_ms;
   out.version = in.version;
+  out.keep_done_count = in.keep_done_count;
+  out.keep_done_age_ms = in.keep_done_age_ms;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }

@@ -47,6 +47,8 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.payload = view_bytes(job.envelope.payload);
   out.last_error = view_text(row.last_error);
   out.queue_name = view_text(job.queue_name);
+  out.flow = job.envelope.traits.batch;
+  out.chain = view_text(job.envelope.traits.chain);
   return out;
 }
 
@@ -105,6 +107,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
   out.version = in->version;
+  out.keep_done_count = in->keep_done_count;
+  out.keep_done_age_ms = in->keep_done_age_ms;
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -124,6 +128,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.replayed = in->replayed_total;
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
+  out.chain_cut = in->chain_cut_total;
   return {};
 }
 
@@ -186,6 +191,10 @@ Status read_job(const wq_job_record& in, JobImage& out) {
     WQ_TRY(read_bytes(given.name.data, given.name.len, "header name", header.name));
     WQ_TRY(read_bytes(given.value.data, given.value.len, "header value", header.value));
   }
+  Bytes chain;
+  WQ_TRY(read_bytes(in.chain.data, in.chain.len, "chain", chain));
+  envelope.traits.batch = in.flow;
+  envelope.traits.chain = as_text(chain);
   return read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                       in.backoff_count, envelope.backoff);
 }

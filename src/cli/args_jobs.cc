@@ -34,6 +34,9 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
+    {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
+  wq push --chain resize --chain publish fetch
+                                           # the ack of 'fetch' enqueues 'resize', and so on
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
 pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
@@ -59,6 +62,10 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
                      "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
+  add_texts(command, "--chain", o.chain,
+            "Payload of a job that follows once the one before it is acked; repeat for more");
+  command.add_option("--batch", o.batch, "The jobs join this batch (wq batch create)")
+      ->type_name("ID");
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
@@ -182,7 +189,9 @@ void add_settles(CLI::App& app, Command& chosen) {
   add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options)
       .footer(
           "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
-          "  wq ack 12:34 13:35");
+          "  wq ack 12:34 13:35\n"
+          "  wq ack 12:34 --result 'sent as 5f3a'")
+      .add_option("--result", options->result, "Kept in the history of the queue (wq history)");
 
   options = std::make_shared<SettleOptions>();
   CLI::App& nack = add_settle(app, chosen, SettleKind::nack, "nack",

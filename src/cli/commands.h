@@ -20,6 +20,8 @@ struct PushOptions {
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
   std::string delay, at, backoff, durability, payload_max;
+  std::vector<std::string> chain;  // payloads of the jobs that follow each job
+  uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
   bool partial = false;
@@ -56,7 +58,7 @@ enum class SettleKind { ack, nack, release, extend };
 struct SettleOptions {
   std::vector<std::string> tokens;
   std::string queue;  // empty: found by the job
-  std::string error, delay, lease, durability;
+  std::string error, delay, lease, durability, result;
   int64_t priority = -1;
   bool front = false;
   bool no_exception = false;
@@ -111,6 +113,8 @@ struct QueueSetOptions {
   std::string queue;
   std::string lease, backoff, durability;
   int64_t max_running = -1, max_retries = -1, version = -1;
+  int64_t keep_done = -1;
+  std::string keep_done_for;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
 
@@ -121,6 +125,24 @@ struct QueueOptions {
   bool yes = false;
 };
 int run_queue(Context& context, QueueAction action, const QueueOptions& options);
+
+// ---- flow.cc
+struct BatchCreateOptions {
+  std::string complete_queue, complete, failure_queue, failure;
+  bool allow_failures = false;
+};
+int run_batch_create(Context& context, const BatchCreateOptions& options);
+
+enum class BatchAction { show, seal, cancel };
+int run_batch(Context& context, BatchAction action, uint64_t batch);
+int run_batch_ls(Context& context, uint32_t limit);
+
+struct HistoryOptions {
+  std::string queue = "default";
+  std::string job;  // empty: the newest
+  uint32_t limit = 20;
+};
+int run_history(Context& context, const HistoryOptions& options);
 
 // ---- maintain.cc
 int run_verify(Context& context);

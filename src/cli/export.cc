@@ -59,6 +59,8 @@ Record queue_record(const wq_queue_record& queue) {
            backoff_record(config.backoff_kind, config.backoff_base_ms, config.backoff_max_ms,
                           config.backoff_list_ms, config.backoff_count))
       .add("version", config.version);
+  if (config.keep_done_count != 0) settings.add("keep_done_count", config.keep_done_count);
+  if (config.keep_done_age_ms != 0) settings.add("keep_done_age_ms", config.keep_done_age_ms);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -69,7 +71,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("dead", stats.dead_total)
       .add("replayed", stats.replayed_total)
       .add("cancelled", stats.cancelled_total)
-      .add("cleared", stats.cleared_total);
+      .add("cleared", stats.cleared_total)
+      .add("chain_cut", stats.chain_cut_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -109,6 +112,8 @@ Record job_record(const wq_job_record& job) {
     }
     record.add("headers", std::move(headers));
   }
+  if (job.flow != 0) record.add("batch", job.flow);
+  if (job.chain.len > 0) record.add("chain_base64", base64_encode(view_of(job.chain)));
   record.add_bytes("payload", view_of(job.payload));
   return record;
 }

@@ -108,7 +108,7 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error;
+  std::string payload, last_error, chain;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -122,6 +122,7 @@ struct ImportedJob {
     record.headers_count = header_views.size();
     record.payload = bytes_of(payload);
     record.last_error = bytes_of(last_error);
+    record.chain = bytes_of(chain);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -162,6 +163,8 @@ void read_job(Members& members, ImportedJob& job) {
       header.finish();
     }
   }
+  if (members.has("batch")) record.flow = members.number("batch");
+  if (members.has("chain_base64")) job.chain = members.bytes("chain");
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
@@ -223,6 +226,10 @@ class Importer {
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    if (settings.has("keep_done_count")) config.keep_done_count = settings.small("keep_done_count");
+    if (settings.has("keep_done_age_ms")) {
+      config.keep_done_age_ms = settings.time("keep_done_age_ms");
+    }
     settings.finish();
     config.backoff_kind = backoff.kind;
     config.backoff_base_ms = backoff.base_ms;
@@ -242,6 +249,7 @@ class Importer {
     stats.replayed_total = totals.number("replayed");
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
+    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

@@ -22,6 +22,13 @@ struct Backoff {
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
 
+// A job of a chain.
+struct NextDraft {
+  std::string queue;  // empty: that of the job before
+  std::string payload;
+  int64_t delay_ms = 0;
+};
+
 struct JobDraft {
   std::string payload;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -30,6 +37,8 @@ struct JobDraft {
   uint32_t priority = 0;
   uint32_t max_attempts = 0;
   Backoff backoff;
+  uint64_t batch = 0;
+  std::vector<NextDraft> chain;
 };
 
 // "NAME=VALUE"
@@ -53,6 +62,8 @@ class SpecList {
  private:
   std::vector<wq_job_spec> specs_;
   std::vector<wq_header> headers_;
+  std::vector<wq_job_spec> chain_specs_;
+  std::vector<wq_next_job> chain_;
 };
 
 }  // namespace wq::cli

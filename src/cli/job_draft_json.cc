@@ -109,6 +109,28 @@ void read_backoff(const Json& value, JobDraft& draft) {
     fail_field("backoff", "has a member that '" + name + "' does not know");
 }
 
+void read_chain(const Json& value, JobDraft& draft) {
+  if (!value.is_array()) fail_field("chain", "must be an array of jobs");
+  draft.chain.clear();
+  for (const Json& entry : value) {
+    const std::string where = "chain[" + std::to_string(draft.chain.size()) + "]";
+    if (!entry.is_object()) fail_field(where, "must be an object with a payload");
+    NextDraft& next = draft.chain.emplace_back();
+    next.payload = bytes_member(where, entry, "payload");
+    for (const auto& [name, member] : entry.items()) {
+      if (name == "queue") {
+        next.queue = text_of(where + ".queue", member);
+      } else if (name == "delay_ms") {
+        next.delay_ms = whole_number(where + ".delay_ms", member, 0,
+                                     std::numeric_limits<int64_t>::max());
+      } else if (name != "payload" && name != "payload_base64") {
+        fail_field(where + "." + printable(name, 60),
+                   "is no field of a job of a chain; use payload, payload_base64, queue, delay_ms");
+      }
+    }
+  }
+}
+
 void read_field(const std::string& name, const Json& value, JobDraft& draft) {
   constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
   if (name == "payload") {
@@ -130,10 +152,14 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.max_attempts = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'001));
   } else if (name == "backoff") {
     read_backoff(value, draft);
+  } else if (name == "chain") {
+    read_chain(value, draft);
+  } else if (name == "batch") {
+    draft.batch = static_cast<uint64_t>(whole_number(name, value, 1, int64_max));
   } else {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
-               "priority, max_attempts, backoff");
+               "priority, max_attempts, backoff, chain, batch");
   }
 }
 

@@ -95,6 +95,8 @@ Record job_record(const Batch& batch, size_t i) {
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
+  if (job.flow != 0) record.add("batch", job.flow).add("batch_cancelled", job.flow_cancelled != 0);
+  if (job.chain_count != 0) record.add("chain_jobs", job.chain_count);
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   record.add("headers", headers_record(batch, i));
   record.add_bytes("payload", view_of(job.payload));

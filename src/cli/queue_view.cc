@@ -27,6 +27,8 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("lease_ms", config.lease_ms)
       .add("durability", durability_name(config.durability))
       .add("backoff", std::move(backoff))
+      .add("keep_done_count", config.keep_done_count)
+      .add("keep_done_age_ms", config.keep_done_age_ms)
       .add("version", config.version);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/keys.h"
+#include "engine/next_job.h"
 
 namespace wq {
 namespace {
@@ -47,6 +48,10 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   }
   if (row.last_error.size() > error_bytes_max) {
     return Status(Code::too_large, "last_error: has over 4096 bytes");
+  }
+  const JobTraits& traits = job.envelope.traits;
+  if (!traits.chain.empty() && chain_length(as_bytes(traits.chain), traits.batch) == 0) {
+    return invalid("chain: is no chain of this job");
   }
   JobSpec spec;
   spec.payload = job.envelope.payload;
@@ -196,8 +201,12 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   Encoder encoder;
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
+    JobTraits traits = in.traits;
+    if (!traits.chain.empty()) {
+      traits.chain_jobs = chain_length(as_bytes(traits.chain), traits.batch);
+    }
     const Bytes envelope =
-        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
+        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

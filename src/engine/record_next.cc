@@ -1,6 +1,7 @@
 // A job that does not exist yet, as bytes: what follows in a chain and what the end of a batch sets
 // off. Its envelope stands in it as it will stand in the job, but for the time of enqueue.
 #include "base/check.h"
+#include "engine/next_job.h"
 #include "engine/record_internal.h"
 #include "engine/schema/envelope_generated.h"
 
@@ -47,6 +48,12 @@ NextJob trusted_next(Bytes bytes) {
   next.priority = table->priority();
   next.envelope = vector_bytes(table->envelope());
   return next;
+}
+
+uint32_t chain_length(Bytes chain, uint64_t batch) {
+  JobTraits first;
+  if (chain.size() > 2 * chain_bytes_max || check_next(chain, 1, &first)) return 0;
+  return first.batch == batch && first.chain_jobs < chain_jobs_max ? first.chain_jobs + 1 : 0;
 }
 
 std::vector<std::byte> started_envelope(Bytes envelope, int64_t now_ms) {

@@ -21,6 +21,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
+    CommandType::batch_create, CommandType::batch_seal,     CommandType::batch_cancel,
+    CommandType::batch_lost,  CommandType::batch_forget,
 };
 
 class SampleMaker {
