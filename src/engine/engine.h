@@ -490,14 +490,15 @@ class Engine {
   Status admit_to_batches(std::span<const JobSpec> specs) WQ_REQUIRES(mutex_);
   template <typename Body>
   Status with_batch(uint64_t batch, Body&& body);
-  Status change_batch(CommandType type, uint64_t batch, CallOptions& call);
+  Result<Lsn> change_batch(CommandType type, uint64_t batch);
   struct BatchMember {
     uint64_t batch = 0;
     JobId job = 0;
   };
-  Status sweep_members();
-  Status sweep_page(std::span<const BatchMember> page);
-  Status settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored)
+  // `lsn` becomes that of the last record that it commits, if any.
+  Status sweep_members(Lsn& lsn);
+  Status sweep_page(std::span<const BatchMember> page, Lsn& lsn);
+  Status settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored, Lsn& lsn)
       WQ_REQUIRES(mutex_);
   Status forget_batches();
   Status look_after_batches() WQ_REQUIRES(checkpoint_mutex_);

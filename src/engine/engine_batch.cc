@@ -129,7 +129,8 @@ Status Engine::with_batch(uint64_t batch, Body&& body) {
   });
 }
 
-Status Engine::change_batch(CommandType type, uint64_t batch, CallOptions& call) {
+// 0: it was so before.
+Result<Lsn> Engine::change_batch(CommandType type, uint64_t batch) {
   Lsn lsn = 0;
   uint32_t wanted = batch_sealed;
   if (type == CommandType::batch_cancel) wanted |= batch_cancelled;
@@ -143,18 +144,20 @@ Status Engine::change_batch(CommandType type, uint64_t batch, CallOptions& call)
     return {};
   };
   WQ_TRY(with_batch(batch, change));
-  return lsn == 0 ? Status() : finish(lsn, call, level_for(call, Durability::power));
+  return lsn;
 }
 
 Status Engine::batch_seal(uint64_t batch, CallOptions& call) {
   WQ_ENTER();
-  return change_batch(CommandType::batch_seal, batch, call);
+  WQ_TRY_SET(const Lsn lsn, change_batch(CommandType::batch_seal, batch));
+  return lsn == 0 ? Status() : finish(lsn, call, level_for(call, Durability::power));
 }
 
 Status Engine::batch_cancel(uint64_t batch, CallOptions& call) {
   WQ_ENTER();
-  WQ_TRY(change_batch(CommandType::batch_cancel, batch, call));
-  return sweep_members();
+  WQ_TRY_SET(Lsn lsn, change_batch(CommandType::batch_cancel, batch));
+  WQ_TRY(sweep_members(lsn));
+  return lsn == 0 ? Status() : finish(lsn, call, level_for(call, Durability::power));
 }
 
 Result<BatchStatus> Engine::batch_status(uint64_t batch) {
@@ -212,7 +215,7 @@ Result<BatchPage> Engine::batch_list(uint64_t cursor, size_t limit) {
 
 // Goes through the rows of all members, page by page, while there is a reason to. Whoever ends its
 // walk tells that the reason is gone, unless there is a new one.
-Status Engine::sweep_members() {
+Status Engine::sweep_members(Lsn& lsn) {
   Lsn reason = 0;
   uint64_t version = 0;
   std::string after = batch_member_key(1, 1);
@@ -246,10 +249,10 @@ Status Engine::sweep_members() {
       if (!key) return malformed_row();
       if (there) page.push_back({key->batch, key->job});
       if (page.size() < sweep_page_rows) continue;
-      WQ_TRY(sweep_page(page));
+      WQ_TRY(sweep_page(page, lsn));
       page.clear();
     }
-    if (!page.empty()) WQ_TRY(sweep_page(page));
+    if (!page.empty()) WQ_TRY(sweep_page(page, lsn));
     after = page_end;
     if (!complete) continue;
     MutexLock lock(mutex_);
@@ -258,7 +261,7 @@ Status Engine::sweep_members() {
   }
 }
 
-Status Engine::sweep_page(std::span<const BatchMember> page) {
+Status Engine::sweep_page(std::span<const BatchMember> page, Lsn& lsn) {
   std::vector<std::string> keys;
   for (const BatchMember& member : page) {
     keys.push_back(batch_member_key(member.batch, member.job));
@@ -283,7 +286,7 @@ Status Engine::sweep_page(std::span<const BatchMember> page) {
     bool again = false;
     const auto settle = [&]() WQ_REQUIRES(mutex_) -> Status {
       again = version != store_version_;
-      return again ? Status() : settle_swept(page, stored);
+      return again ? Status() : settle_swept(page, stored, lsn);
     };
     WQ_TRY(with_rows(Family::batch, keys, settle));
     if (!again) return {};
@@ -291,7 +294,8 @@ Status Engine::sweep_page(std::span<const BatchMember> page) {
 }
 
 // A job that is not resident is as `stored` says.
-Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored) {
+Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored,
+                            Lsn& lsn) {
   std::map<BatchId, std::vector<JobId>> lost;
   std::map<QueueId, std::vector<JobId>> unstarted;
   const SideTable& table = state_.side(Family::batch);
@@ -316,13 +320,13 @@ Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJ
       Command& command = begin(CommandType::cancel);
       command.queue = queue;
       command.ids = ids;
-      WQ_TRY(commit(command).take_status());
+      WQ_TRY_SET(lsn, commit(command));
     }
     for (const auto& [batch, ids] : lost) {
       Command& command = begin(CommandType::batch_lost);
       command.batch = batch;
       command.ids = ids;
-      WQ_TRY(commit(command).take_status());
+      WQ_TRY_SET(lsn, commit(command));
     }
   } catch (...) {
     set_failure("a stored job could not be changed");
@@ -358,7 +362,8 @@ Status Engine::forget_batches() {
 }
 
 Status Engine::look_after_batches() {
-  WQ_TRY(sweep_members());
+  Lsn ignored = 0;
+  WQ_TRY(sweep_members(ignored));
   return forget_batches();
 }
 

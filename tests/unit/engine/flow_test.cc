@@ -27,6 +27,8 @@ class FlowTest : public testing::TestWithParam<StoreKind> {
   static HarnessOptions options() {
     HarnessOptions options;
     options.store = GetParam();
+    options.engine.segment_bytes = 256 << 10;  // small ones are made sooner
+    options.engine.spare_segments = 0;
     return options;
   }
   Engine& engine() { return harness_.engine(); }
