@@ -55,7 +55,9 @@ TEST(CrashPoints, EveryEventOfAScriptRecoversToAPromisedState) {
   }
   all.print("all");
   EXPECT_GE(all.states.size(), scaled(2'000u, 100'000u, 400u));
-  if (!sanitized_build) EXPECT_GT(all.torn_twice, 0u);
+  if (!sanitized_build) {
+    EXPECT_GT(all.torn_twice, 0u);
+  }
 }
 
 // One image covers the log and the store here. Opening RocksDB costs far more than all the rest, so
