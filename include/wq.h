@@ -1414,7 +1414,7 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
 
-/* =============================================================================== chains and flows */
+/* ============================================================================= chains and flows */
 
 /* A chain is given with its first job (wq_job_spec.chain). The ack of each job enqueues the next in
  * the same record, with all the rest: after a crash both have happened or none has. A dead job

@@ -67,8 +67,7 @@ Status create_flow(Engine& engine, StoreCore* core, const wq_flow_options* given
   NextSpec follow_ups[2];
   BatchSpec spec;
   spec.allow_failures = in->flags & WQ_FLOW_ALLOW_FAILURES;
-  WQ_TRY(read_follow_up("on_complete", in->on_complete, parts[0], follow_ups[0],
-                        spec.on_complete));
+  WQ_TRY(read_follow_up("on_complete", in->on_complete, parts[0], follow_ups[0], spec.on_complete));
   WQ_TRY(read_follow_up("on_failure", in->on_failure, parts[1], follow_ups[1], spec.on_failure));
   WQ_TRY_SET(*flow, engine.batch_create(spec, how.options()));
   return {};
@@ -125,9 +124,8 @@ Status list_done(Engine& engine, const wq_queue& queue, uint64_t* cursor, wq_don
   WQ_TRY_SET(DonePage page, engine.history_list(queue.id, *cursor, n));
   list->names.clear();
   for (DoneJob& done : page.jobs) list->names.push_back(std::move(done.result));
-  write_page(page.jobs, jobs, stride, [&](const DoneJob& done, size_t i) {
-    return public_done(done, list->names[i]);
-  });
+  write_page(page.jobs, jobs, stride,
+             [&](const DoneJob& done, size_t i) { return public_done(done, list->names[i]); });
   *count = page.jobs.size();
   *cursor = page.next_cursor;
   *results = list.release();

@@ -8,8 +8,8 @@ Status SpecParts::read_headers(const wq_header* headers, size_t count,
                                std::span<const Header>& out) {
   if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
   if (count > headers_count_max) {
-    return Status(Code::too_large, "headers_count is " + std::to_string(count) +
-                                       ", more than 1024");
+    return Status(Code::too_large,
+                  "headers_count is " + std::to_string(count) + ", more than 1024");
   }
   headers_.reserve(count);
   for (size_t i = 0; i < count; i++) {
@@ -39,8 +39,8 @@ Status SpecParts::read_chain(const wq_job_spec& in, std::span<const NextSpec>& o
   WQ_TRY(check_array(in.chain, in.chain_count, "chain"));
   WQ_TRY(check_stride<wq_next_job>(in.chain_size, "chain_size"));
   if (in.chain_count > chain_jobs_max) {
-    return Status(Code::too_large, "chain_count is " + std::to_string(in.chain_count) +
-                                       ", more than 100");
+    return Status(Code::too_large,
+                  "chain_count is " + std::to_string(in.chain_count) + ", more than 100");
   }
   chain_.reserve(in.chain_count);
   for (size_t i = 0; i < in.chain_count; i++) {

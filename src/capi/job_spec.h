@@ -1,5 +1,5 @@
-// Reading of wq_job_spec and wq_next_job. The engine's form of them borrows from the caller's memory
-// and from a SpecParts, which must stay where it is. Thread model: plain values.
+// Reading of wq_job_spec and wq_next_job. The engine's form of them borrows from the caller's
+// memory and from a SpecParts, which must stay where it is. Thread model: plain values.
 #pragma once
 
 #include <deque>

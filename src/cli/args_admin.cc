@@ -153,11 +153,13 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
       ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
-  command.add_option("--keep-done", o.keep_done, "History: how many acked jobs are kept; 0: no bound")
+  command
+      .add_option("--keep-done", o.keep_done, "History: how many acked jobs are kept; 0: no bound")
       ->check(
           CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
-  command.add_option("--keep-done-for", o.keep_done_for,
-                     "History: how long; 0: for ever. None of the two: no history")
+  command
+      .add_option("--keep-done-for", o.keep_done_for,
+                  "History: how long; 0: for ever. None of the two: no history")
       ->type_name("DURATION");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))

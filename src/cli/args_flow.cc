@@ -61,7 +61,8 @@ void add_batch(CLI::App& app, Command& chosen) {
   }
   CLI::App& ls = *batch.add_subcommand("ls", "List batches, newest first");
   const auto limit = std::make_shared<uint32_t>(20);
-  ls.footer("Finished batches are kept for seven days. Exit code 4: there is none.\n\n  wq batch ls");
+  ls.footer(
+      "Finished batches are kept for seven days. Exit code 4: there is none.\n\n  wq batch ls");
   ls.add_option("--limit", *limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();

@@ -128,8 +128,12 @@ int run_batch(Context& context, BatchAction action, uint64_t batch) {
 int run_batch_ls(Context& context, uint32_t limit) {
   using Align = Table::Align;
   const Store store = context.open_store();
-  Table table({{"batch", Align::right}, {"state"}, {"total", Align::right},
-               {"pending", Align::right}, {"done", Align::right}, {"failed", Align::right},
+  Table table({{"batch", Align::right},
+               {"state"},
+               {"total", Align::right},
+               {"pending", Align::right},
+               {"done", Align::right},
+               {"failed", Align::right},
                {"cancelled", Align::right}});
   uint64_t cursor = 0;
   size_t seen = 0;
@@ -137,9 +141,9 @@ int run_batch_ls(Context& context, uint32_t limit) {
     std::vector<wq_flow_status> page(std::min<size_t>(page_max, limit - seen));
     wq_error err = WQ_ERROR_INIT;
     size_t count = 0;
-    check(wq_flow_list(store.get(), &cursor, page.data(), page.size(), sizeof page[0], &count,
-                       &err),
-          err);
+    check(
+        wq_flow_list(store.get(), &cursor, page.data(), page.size(), sizeof page[0], &count, &err),
+        err);
     page.resize(count);
     seen += count;
     for (const wq_flow_status& status : page) {

@@ -121,8 +121,8 @@ void read_chain(const Json& value, JobDraft& draft) {
       if (name == "queue") {
         next.queue = text_of(where + ".queue", member);
       } else if (name == "delay_ms") {
-        next.delay_ms = whole_number(where + ".delay_ms", member, 0,
-                                     std::numeric_limits<int64_t>::max());
+        next.delay_ms =
+            whole_number(where + ".delay_ms", member, 0, std::numeric_limits<int64_t>::max());
       } else if (name != "payload" && name != "payload_base64") {
         fail_field(where + "." + printable(name, 60),
                    "is no field of a job of a chain; use payload, payload_base64, queue, delay_ms");

@@ -124,8 +124,8 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
 
 Status admit_chain(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
   if (spec.chain.size() > chain_jobs_max) {
-    return Status(Code::too_large, "chain: has " + std::to_string(spec.chain.size()) +
-                                       " jobs, the limit is 100");
+    return Status(Code::too_large,
+                  "chain: has " + std::to_string(spec.chain.size()) + " jobs, the limit is 100");
   }
   size_t bytes = 0;
   for (size_t i = 0; i < spec.chain.size(); ++i) {

@@ -59,7 +59,8 @@ bool has_failed(const BatchRow& row) {
 // Every change of a batch ends here: the last one finishes it.
 void keep(State& state, BatchId batch, BatchRow row, int64_t now_ms) {
   SideTable& table = state.side(Family::batch);
-  const bool last = row.pending == 0 && ((row.flags & batch_sealed) != 0 || WQ_PLANTED(unsealed_batch_finished));
+  const bool last =
+      row.pending == 0 && ((row.flags & batch_sealed) != 0 || WQ_PLANTED(unsealed_batch_finished));
   if (last && !row.is_finished()) {
     row.finished_ms = std::max<int64_t>(1, now_ms);
     const std::string_view next = has_failed(row) ? row.on_failure : row.on_complete;

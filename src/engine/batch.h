@@ -9,9 +9,9 @@
 // itself and the jobs of its chain, which are members from the start. A batch has its id from the
 // counter of the jobs.
 //
-// The 'b' row of a batch is known to the side table while one of its members is resident (State pins
-// it; residency.cc reads it with the job), so whatever changes a job can count. A member that a
-// clear ended, which looks at no job, still has its 'm' row: Engine::look_after_batches finds it.
+// The 'b' row of a batch is known to the side table while one of its members is resident (State
+// pins it; residency.cc reads it with the job), so whatever changes a job can count. A member that
+// a clear ended, which looks at no job, still has its 'm' row: Engine::look_after_batches finds it.
 // A batch that is not there (any more) counts nothing. Pure functions; thread model as State's.
 #pragma once
 
@@ -40,9 +40,9 @@ struct BatchRow {
   uint64_t total = 0;       // = pending + done + failed + cancelled
   uint64_t pending = 0;
   uint64_t done = 0;
-  uint64_t failed = 0;     // dead
-  uint64_t cancelled = 0;  // ended without success otherwise, or never came to be
-  JobId follow_up = 0;     // what its end has enqueued
+  uint64_t failed = 0;                // dead
+  uint64_t cancelled = 0;             // ended without success otherwise, or never came to be
+  JobId follow_up = 0;                // what its end has enqueued
   std::string_view on_complete = {};  // encoded NextJobs; empty = none
   std::string_view on_failure = {};
 

@@ -73,8 +73,8 @@ struct SettleItem {
   SettleKind kind = SettleKind::ack;
   uint8_t flags = 0;
   uint8_t priority = 0;
-  int64_t delay_ms = 0;         // nack, release; -1 = by the retry policy (nack only)
-  std::string_view error = {};  // nack, fail; already cut to error_bytes_max
+  int64_t delay_ms = 0;          // nack, release; -1 = by the retry policy (nack only)
+  std::string_view error = {};   // nack, fail; already cut to error_bytes_max
   std::string_view result = {};  // ack: for the history
 };
 

@@ -103,7 +103,7 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
-  JobTraits traits;  // but for the chain, which is made of the next field
+  JobTraits traits;                 // but for the chain, which is made of the next field
   std::span<const NextSpec> chain;  // enqueued one after another, each by the ack of the one before
 };
 
@@ -141,8 +141,8 @@ struct JobView {
   std::string last_error;
   BodyRef body;  // an Envelope, verified
   uint64_t batch = 0;
-  uint32_t chain_jobs = 0;        // that follow it
-  bool batch_cancelled = false;   // it should stop
+  uint32_t chain_jobs = 0;       // that follow it
+  bool batch_cancelled = false;  // it should stop
 };
 
 struct LeaseRequest {
@@ -251,7 +251,7 @@ struct KvPage {
 };
 
 struct BatchSpec {
-  bool allow_failures = false;  // on_complete also if members failed or were cancelled
+  bool allow_failures = false;            // on_complete also if members failed or were cancelled
   const NextSpec* on_complete = nullptr;  // each with a queue of its own
   const NextSpec* on_failure = nullptr;
 };

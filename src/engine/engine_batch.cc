@@ -1,5 +1,5 @@
-// Batches: create, seal, cancel, status, list; and what has to be looked after: members that a clear
-// ended or a cancel has to end, and finished batches whose time is over.
+// Batches: create, seal, cancel, status, list; and what has to be looked after: members that a
+// clear ended or a cancel has to end, and finished batches whose time is over.
 #include <algorithm>
 #include <map>
 

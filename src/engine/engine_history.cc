@@ -1,4 +1,5 @@
-// The history of a queue: read by id and page by page; and the removal of what is not kept any more.
+// The history of a queue: read by id and page by page; and the removal of what is not kept any
+// more.
 #include <algorithm>
 #include <map>
 

@@ -4,8 +4,8 @@
 #include "engine/admit.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
-#include "engine/next_job.h"
 #include "engine/engine_internal.h"
+#include "engine/next_job.h"
 
 namespace wq {
 namespace {

@@ -53,8 +53,8 @@ std::optional<HistoryKey> parse_history_key(std::string_view key) {
 }
 
 std::string encode_done_row(const DoneRow& row) {
-  const Head head{row.id,       row.generation, row.enqueued_ms, row.leased_ms, row.done_ms,
-                  row.batch,    row.attempts,   row.exceptions,  row.replays,   row.priority};
+  const Head head{row.id,    row.generation, row.enqueued_ms, row.leased_ms, row.done_ms,
+                  row.batch, row.attempts,   row.exceptions,  row.replays,   row.priority};
   std::string out(sizeof head, '\0');
   std::memcpy(out.data(), &head, sizeof head);
   out.append(row.result);
@@ -120,8 +120,8 @@ bool is_kept(const Queue& queue, uint64_t seq, const DoneRow& row, int64_t now_m
   // The window moves with the acks, so right after a smaller count was set it is still too wide.
   const uint64_t count = queue.config.keep_done_count;
   const uint64_t kept = queue.history_next - queue.history_first;
-  const uint64_t first = count == 0 || kept <= count ? queue.history_first
-                                                     : queue.history_next - count;
+  const uint64_t first =
+      count == 0 || kept <= count ? queue.history_first : queue.history_next - count;
   if (seq < first) return false;
   const int64_t age_ms = queue.config.keep_done_age_ms;
   return age_ms == 0 || now_ms - row.done_ms < age_ms;

@@ -88,8 +88,8 @@ Status inspect_batches(const State& state, const Store& store, VerifyReport& rep
                         std::to_string(state.batch_members) + " counted");
   }
   for (const auto& [id, batch] : batches) {
-    const bool fits = batch.there && batch.shares == batch.pending &&
-                      batch.place_ms == batch.finished_ms;
+    const bool fits =
+        batch.there && batch.shares == batch.pending && batch.place_ms == batch.finished_ms;
     if (!fits) problem(report, "batch " + std::to_string(id) + " does not fit its members");
   }
   return {};

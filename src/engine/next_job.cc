@@ -24,8 +24,8 @@ std::vector<std::vector<Header>> chain_headers(const JobSpec& first) {
   std::vector<std::vector<Header>> out;
   std::span<const Header> before = first.headers;
   for (const NextSpec& next : first.chain) {
-    std::vector<Header>& headers = out.emplace_back(next.job.headers.begin(),
-                                                    next.job.headers.end());
+    std::vector<Header>& headers =
+        out.emplace_back(next.job.headers.begin(), next.job.headers.end());
     for (const Header& header : before) {
       const std::string_view name = as_text(header.name);
       const bool inherited = std::find(std::begin(inherited_names), std::end(inherited_names),

@@ -1,4 +1,5 @@
-// Makes the encoded jobs (NextJob) that follow others out of what a caller gives. Thread model: any.
+// Makes the encoded jobs (NextJob) that follow others out of what a caller gives. Thread model:
+// any.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ std::string encode_chain(const JobSpec& spec);
 // What the end of batch `batch` enqueues: its id stands in the header wq-batch.
 std::string encode_batch_job(const NextSpec& next, uint64_t batch);
 
-// How many jobs an encoded chain of a job in `batch` holds; 0 = it is none. For bytes of any origin.
+// How many jobs an encoded chain of a job in `batch` holds; 0 = it is none. For bytes of any
+// origin.
 uint32_t chain_length(Bytes chain, uint64_t batch);
 
 }  // namespace wq

@@ -133,7 +133,7 @@ class State {
   Generation next_generation = 1;
   QueueId next_queue_id = 1;
   std::vector<TrashRow> trash;
-  bool importing = false;  // between import_begin and import_end
+  bool importing = false;      // between import_begin and import_end
   uint64_t batch_members = 0;  // rows of members in the family batch; see batch.h
   Lsn members_lost = 0;        // not 0: some of them may name jobs that are gone
 

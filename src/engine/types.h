@@ -64,8 +64,8 @@ struct QueueConfig {
   Backoff backoff = {};
   uint64_t version = 1;  // raised by each configure
   // History of acked jobs: none of the two set = none is kept.
-  uint32_t keep_done_count = 0;   // the newest; 0 = as many as the age allows
-  int64_t keep_done_age_ms = 0;   // 0 = for ever
+  uint32_t keep_done_count = 0;  // the newest; 0 = as many as the age allows
+  int64_t keep_done_age_ms = 0;  // 0 = for ever
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -82,7 +82,7 @@ struct QueueTotals {
   uint64_t dead = 0;     // jobs that became dead letters
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
-  uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
+  uint64_t cleared = 0;    // removed by clear, dead-letter remove and purge
   uint64_t chain_cut = 0;  // jobs of chains that never came to be, since one before them ended
 
   bool operator==(const QueueTotals&) const = default;

@@ -42,8 +42,9 @@ class Flow(CliCase):
             self.assertIn(word, result.err)
 
     def test_batch_from_create_to_follow_up(self):
-        number = str(self.json("batch", "create", "--complete-queue", "end", "--complete",
-                               "all done", "--failure-queue", "end", "--failure", "bad")[0]["batch"])
+        created = self.json("batch", "create", "--complete-queue", "end", "--complete", "all done",
+                            "--failure-queue", "end", "--failure", "bad")
+        number = str(created[0]["batch"])
         self.wq("push", "-q", "work", "--batch", number, "one", "two")
         self.assertEqual(self.batch(number)["state"], "open")
         self.wq("batch", "seal", number)

@@ -70,13 +70,6 @@ inline const std::vector<StoreCall>& store_calls() {
          uint64_t flow = 0;
          return wq_flow_create(s, nullptr, &flow, nullptr, e);
        }},
-      {"wq_flow_list",
-       [](wq_store* s, wq_queue*, wq_error* e) {
-         uint64_t cursor = 0;
-         size_t count = 0;
-         wq_flow_status status = WQ_FLOW_STATUS_INIT;
-         return wq_flow_list(s, &cursor, &status, 1, sizeof status, &count, e);
-       }},
       {"wq_cq_open",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_cq* cq = nullptr;

@@ -140,8 +140,8 @@ TEST_F(CapiFlow, ACancelledFlowTellsWhoRuns) {
   ASSERT_OK(wq_flow_list(store_, &cursor, page, 2, sizeof page[0], &count, err()));
   EXPECT_EQ(count, 1u);
   EXPECT_EQ(cursor, 0u);
-  EXPECT_CODE(WQ_E_INVALID, wq_flow_list(store_, &cursor, page, 1001, sizeof page[0], &count,
-                                         err()));
+  EXPECT_CODE(WQ_E_INVALID,
+              wq_flow_list(store_, &cursor, page, 1001, sizeof page[0], &count, err()));
 }
 
 TEST_F(CapiFlow, HistoryTellsResults) {

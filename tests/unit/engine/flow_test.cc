@@ -49,9 +49,7 @@ class FlowTest : public testing::TestWithParam<StoreKind> {
   static NextSpec next_of(std::string_view payload, std::string_view queue = {}) {
     return NextSpec{queue, spec_of(payload)};
   }
-  JobId push(const JobSpec& spec) {
-    return harness_.enqueue(queue_, as_text(spec.payload), spec);
-  }
+  JobId push(const JobSpec& spec) { return harness_.enqueue(queue_, as_text(spec.payload), spec); }
   JobId push_chain(std::string_view first, std::span<const NextSpec> chain, uint64_t batch = 0) {
     JobSpec spec = spec_of(first, batch);
     spec.chain = chain;
@@ -68,9 +66,8 @@ class FlowTest : public testing::TestWithParam<StoreKind> {
   Code ack(QueueId queue) { return harness_.ack(queue, job_.id, job_.generation); }
   Code ack() { return ack(queue_); }
   Code fail() {
-    return harness_.settle(queue_, {.id = job_.id,
-                                    .generation = job_.generation,
-                                    .kind = SettleKind::fail});
+    return harness_.settle(
+        queue_, {.id = job_.id, .generation = job_.generation, .kind = SettleKind::fail});
   }
   QueueTotals totals(QueueId queue) { return engine().queue_stats(queue).value().totals; }
 
@@ -169,7 +166,8 @@ TEST_P(FlowTest, AFailureStopsAChainAndAReplayGoesOn) {
   EXPECT_EQ(take(), "B");
   EXPECT_EQ(ack(), Code::ok);
   EXPECT_EQ(take(), "C");
-  ASSERT_EQ(trusted_envelope(job_.body.bytes()).headers_count, 1u);  // inherited twice; `own` is not
+  ASSERT_EQ(trusted_envelope(job_.body.bytes()).headers_count,
+            1u);  // inherited twice; `own` is not
   EXPECT_EQ(as_text(trusted_header(job_.body.bytes(), 0).value), "red");
   EXPECT_EQ(ack(), Code::ok);
   EXPECT_EQ(totals(queue_).chain_cut, 0u);
@@ -447,9 +445,9 @@ TEST_P(FlowTest, ClearAndDeleteSettleTheirMembers) {
       const std::vector<JobView> held = harness_.lease(queue, 2);
       ASSERT_EQ(held.size(), 2u);
       pass(between);
-      EXPECT_EQ(harness_.settle(queue, {.id = held[0].id,
-                                        .generation = held[0].generation,
-                                        .kind = SettleKind::fail}),
+      EXPECT_EQ(harness_.settle(
+                    queue,
+                    {.id = held[0].id, .generation = held[0].generation, .kind = SettleKind::fail}),
                 Code::ok);
       EXPECT_EQ(counts(batch), "601 599 0 1 1 ");
       pass(between);

@@ -14,15 +14,15 @@
 namespace wq {
 
 constexpr CommandType all_command_types[] = {
-    CommandType::open,        CommandType::close,           CommandType::queue_declare,
-    CommandType::queue_clear, CommandType::queue_configure, CommandType::queue_delete,
-    CommandType::enqueue,     CommandType::lease,           CommandType::confirm,
-    CommandType::extend,      CommandType::settle,          CommandType::expire,
-    CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
-    CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
-    CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::batch_create, CommandType::batch_seal,     CommandType::batch_cancel,
-    CommandType::batch_lost,  CommandType::batch_forget,
+    CommandType::open,         CommandType::close,           CommandType::queue_declare,
+    CommandType::queue_clear,  CommandType::queue_configure, CommandType::queue_delete,
+    CommandType::enqueue,      CommandType::lease,           CommandType::confirm,
+    CommandType::extend,       CommandType::settle,          CommandType::expire,
+    CommandType::promote,      CommandType::cancel,          CommandType::dead_replay,
+    CommandType::dead_remove,  CommandType::import_begin,    CommandType::import_queue,
+    CommandType::import_jobs,  CommandType::import_end,      CommandType::kv_write,
+    CommandType::batch_create, CommandType::batch_seal,      CommandType::batch_cancel,
+    CommandType::batch_lost,   CommandType::batch_forget,
 };
 
 class SampleMaker {
