@@ -186,12 +186,13 @@ CLI::App& add_settle(CLI::App& app, Command& chosen, SettleKind kind, const char
 
 void add_settles(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<SettleOptions>();
-  add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options)
-      .footer(
-          "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
-          "  wq ack 12:34 13:35\n"
-          "  wq ack 12:34 --result 'sent as 5f3a'")
-      .add_option("--result", options->result, "Kept in the history of the queue (wq history)");
+  CLI::App& ack =
+      add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options);
+  ack.footer(
+      "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
+      "  wq ack 12:34 13:35\n"
+      "  wq ack 12:34 --result 'sent as 5f3a'");
+  ack.add_option("--result", options->result, "Kept in the history of the queue (wq history)");
 
   options = std::make_shared<SettleOptions>();
   CLI::App& nack = add_settle(app, chosen, SettleKind::nack, "nack",
