@@ -381,7 +381,8 @@ void Oracle::replay_lease(const Op& op, bool durable) {
 // What a sweep of its queue leaves of a job that was there before.
 void Oracle::sweep_effect(Job& job, const Op& op) const {
   const bool only_dead = op.kind == 'U';
-  if (only_dead && job.place == Place::leased && job.deadline_ms > op.end_ms + slack_ms) return;
+  const int64_t end_ms = op.done ? op.end_ms + slack_ms : for_ever;
+  if (only_dead && job.place == Place::leased && job.deadline_ms >= end_ms) return;
   job.may_be_gone = true;
   if (only_dead && job.place != Place::dead) {
     job.place = Place::unknown;  // dead meanwhile, or not
