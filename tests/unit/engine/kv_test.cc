@@ -18,6 +18,7 @@ class KvTest : public testing::TestWithParam<StoreKind> {
   static HarnessOptions options() {
     HarnessOptions options;
     options.store = GetParam();
+    options.engine.segment_bytes = 64 << 10;  // a kill copies the simulated disk
     return options;
   }
   static CallOptions at_process_level() {  // survives the kills of these tests
