@@ -57,15 +57,15 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel, wq_kv_page are opaque. Each has one
-       closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
-       nothing when the pointer is NULL already. Handles may be closed in any order: what a child
+    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel, wq_kv_page are opaque. Each
+       has one closing call, which takes the address of your pointer, sets it to NULL, cannot fail,
+       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a child
        needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
-    6. Bytes out. Views into a wq_batch, wq_list or wq_kv_page, valid until that is freed. You never free()
-       them.
+    6. Bytes out. Views into a wq_batch, wq_list or wq_kv_page, valid until that is freed. You never
+       free() them.
     7. Time. Durations are int64_t milliseconds: 0 does not wait, -1 waits for ever. Points in time
        are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
     8. Durability. A change is described by one log record with a log sequence number (LSN). The
@@ -758,7 +758,7 @@ typedef struct wq_kv_query {
   uint32_t struct_size;
   uint32_t limit;  /* 0: 100; up to 1,000 */
   wq_bytes prefix; /* only keys that begin with it */
-  wq_bytes after;  /* only keys behind this one: the last of the page before; empty: from the start */
+  wq_bytes after;  /* only keys behind this one: the last of the page before; empty: all */
 } wq_kv_query;
 #define WQ_KV_QUERY_INIT {sizeof(wq_kv_query), 0, {NULL, 0}, {NULL, 0}}
 
@@ -1504,10 +1504,11 @@ WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_e
 /* ============================================================================== moving a store */
 
 /* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
- * then its queues, then the kv rows (of a whole store only) by key, then the jobs. The leased, running, ready and dead jobs of each queue come in
- * their order, those with a lease in front of the ready ones of their priority; the delayed jobs of
- * all queues come last, by due time. Makes a checkpoint first. Other calls go on meanwhile; the
- * disk space of what they remove comes back when the export has ended.
+ * then its queues, then the kv rows (of a whole store only) by key, then the jobs. The leased,
+ * running, ready and dead jobs of each queue come in their order, those with a lease in front of
+ * the ready ones of their priority; the delayed jobs of all queues come last, by due time. Makes a
+ * checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes back when
+ * the export has ended.
  * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
  *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1592,7 +1593,7 @@ WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair
 /* Small values of yours under keys, in the same log as the jobs: with the same durability, in the
  * same backups and exports, and changed together with jobs by wq_transact. Rows with a time to live
  * are gone at once when it is over, and leave the disk later. Any number of rows; those that were
- * not touched for long are only on the disk. Keys are yours to arrange: "cache:...", "restart:...". */
+ * not touched for long are only on the disk. Keys are yours to arrange: "cache:...", "lock:...". */
 
 /* Read one row, as a page of one.
  * Returns: WQ_OK with *page set; else *page is NULL: WQ_EMPTY (no such row); WQ_CONFLICT (an

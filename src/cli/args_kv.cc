@@ -148,7 +148,7 @@ void add_kv_commands(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   add_durability(txn, options->durability);
   txn.footer(
-      R"({"op":"ack","queue":"orders","token":"12:34"}       also nack, release, fail; error, delay_ms
+      R"({"op":"ack","queue":"orders","token":"12:34"}     also nack, release, fail
 {"op":"enqueue","queue":"mail","payload":"..."}     all fields of push --format jsonl
 {"op":"put","key":"seen:12","value":"1","ttl_ms":60000}
 {"op":"add","key":"orders","by":1}                  put, add, erase, check: if_absent,

@@ -69,7 +69,8 @@ Answer transact(Engine& engine, const std::vector<TxnOp>& ops,
 // All that a transaction may touch, as text.
 std::string picture(Engine& engine) {
   std::string out;
-  for (const std::string& name : engine.queue_names().value()) {
+  const std::vector<std::string> names = engine.queue_names().value();
+  for (const std::string& name : names) {
     CallOptions call;
     const QueueId id = engine.open_queue(name, {}, 0, false, call).value();
     const QueueStats stats = engine.queue_stats(id).value();
