@@ -17,7 +17,8 @@ COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release"
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
             ("export",), ("import",), ("repair",), ("backup",), ("restore",), ("verify",),
-            ("log",), ("log", "dump"), ("bench",), ("version",))
+            ("log",), ("log", "dump"), ("explain",), ("events",), ("metrics",), ("bench",),
+            ("version",))
 
 
 class Look(CliCase):

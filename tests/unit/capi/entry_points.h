@@ -58,6 +58,22 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_queue_close(&queue);
          return code;
        }},
+      {"wq_store_metrics",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_text* text = nullptr;
+         const int32_t code = wq_store_metrics(s, &text, e);
+         wq_text_free(&text);
+         return code;
+       }},
+      {"wq_events_poll",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
+         wq_store_event event = WQ_STORE_EVENT_INIT;
+         size_t count = 0;
+         const int32_t code =
+             wq_events_poll(s, &cursor, &event, 1, sizeof event, 0, nullptr, &count, e);
+         return code == WQ_E_UNSUPPORTED ? WQ_OK : code;  // no events_max
+       }},
       {"wq_lease",
        [](wq_store* s, wq_queue* q, wq_error* e) {
          wq_batch* batch = nullptr;
@@ -113,6 +129,17 @@ inline std::vector<QueueCall> queue_admin_calls() {
          wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
          return wq_queue_get_stats(q, &stats, e);
        }},
+      {"wq_queue_explain", WQ_OK,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_explanation explanation = WQ_QUEUE_EXPLANATION_INIT;
+         return wq_queue_explain(q, &explanation, nullptr, e);
+       }},
+      {"wq_queue_get_errors", WQ_EMPTY,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_error error = WQ_QUEUE_ERROR_INIT;
+         size_t count = 0;
+         return wq_queue_get_errors(q, &error, 1, sizeof error, &count, e);
+       }},
   };
 }
 
@@ -124,6 +151,11 @@ inline std::vector<QueueCall> job_calls() {
        [](wq_queue* q, wq_call*, wq_error* e) {
          wq_batch* batch = nullptr;
          return wq_job_get(q, 1, &batch, e);
+       }},
+      {"wq_job_explain", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_job_explanation explanation = WQ_JOB_EXPLANATION_INIT;
+         return wq_job_explain(q, 1, &explanation, nullptr, e);
        }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},
