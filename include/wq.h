@@ -57,10 +57,10 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_text, wq_cq, wq_cancel are opaque. Each has
-       one closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
-       nothing when the pointer is NULL already. Handles may be closed in any order: what a child
-       needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_text, wq_cq, wq_cancel are opaque. Each
+       has one closing call, which takes the address of your pointer, sets it to NULL, cannot fail,
+       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a
+       child needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
@@ -1620,7 +1620,8 @@ typedef struct wq_queue_explanation {
  * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait), WQ_STALE,
  *          WQ_CANCELLED; WQ_E_INVALID, WQ_E_UNSUPPORTED (also: no events_max), WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
- * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.   Owns: nothing.
+ * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.
+ * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store_event *events,
                               size_t n, size_t event_size, int64_t wait_ms, wq_cancel *cancel,
@@ -1639,8 +1640,8 @@ WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size
                                    size_t error_size, size_t *count, wq_error *err);
 
 /* Tell where a job of this queue is, and why it does not run.
- * `text` (may be NULL) gets the same as lines for a person, its last error among them; their wording
- * may change, programs go by `causes`.
+ * `text` (may be NULL) gets the same as lines for a person, its last error among them; their
+ * wording may change, programs go by `causes`.
  * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (no such job in this queue: ended, removed,
  *          another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.

@@ -23,7 +23,8 @@ for group in "${@:-build}"; do
     metrics) packages="$packages prometheus" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
     *)
-      echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz, lint, nightly or metrics" >&2
+      echo "setup.sh: unknown group '$group';" \
+        "use build, test, bench, fuzz, lint, nightly or metrics" >&2
       exit 2
       ;;
   esac

@@ -9,7 +9,8 @@ namespace wq::cli {
 namespace {
 
 void add_explain(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("explain", "Why a job does not run, or what holds a queue");
+  CLI::App& command =
+      *app.add_subcommand("explain", "Why a job does not run, or what holds a queue");
   const auto options = std::make_shared<ExplainOptions>();
   command.footer(
       R"(Says where the job is and names every cause that holds it back, each with the

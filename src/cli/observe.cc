@@ -19,16 +19,22 @@ struct Cause {
   const char* name;
 };
 
-constexpr Cause causes[] = {
-    {WQ_WHY_STOPPED, "stopped"},   {WQ_WHY_PAUSED, "paused"}, {WQ_WHY_DISABLED, "disabled"},
-    {WQ_WHY_DELAYED, "delayed"},   {WQ_WHY_SLOTS, "slots"},   {WQ_WHY_BEHIND, "behind"},
-    {WQ_WHY_HELD, "held"},         {WQ_WHY_LATE, "late"},     {WQ_WHY_DEAD, "dead"},
-    {WQ_WHY_EMPTY, "empty"},       {WQ_WHY_NO_CONSUMER, "no_consumer"}};
+constexpr Cause causes[] = {{WQ_WHY_STOPPED, "stopped"},
+                            {WQ_WHY_PAUSED, "paused"},
+                            {WQ_WHY_DISABLED, "disabled"},
+                            {WQ_WHY_DELAYED, "delayed"},
+                            {WQ_WHY_SLOTS, "slots"},
+                            {WQ_WHY_BEHIND, "behind"},
+                            {WQ_WHY_HELD, "held"},
+                            {WQ_WHY_LATE, "late"},
+                            {WQ_WHY_DEAD, "dead"},
+                            {WQ_WHY_EMPTY, "empty"},
+                            {WQ_WHY_NO_CONSUMER, "no_consumer"}};
 
 // What a person can do about it.
 struct Hints {
-  std::string queue;          // as it can be typed
-  std::string token;          // of the job; empty: the explanation is of a queue
+  std::string queue;  // as it can be typed
+  std::string token;  // of the job; empty: the explanation is of a queue
   uint64_t holder = 0;
 };
 
@@ -38,8 +44,8 @@ void add_hints(uint32_t why, const Hints& about, std::vector<std::string>& out) 
   };
   hint(WQ_WHY_PAUSED, "wq queue resume " + about.queue + "  hands jobs out again");
   hint(WQ_WHY_DISABLED, "wq queue enable " + about.queue + "  takes and hands out jobs again");
-  hint(WQ_WHY_SLOTS, "wq explain " + std::to_string(about.holder) +
-                         "  tells of the job that is held longest");
+  hint(WQ_WHY_SLOTS,
+       "wq explain " + std::to_string(about.holder) + "  tells of the job that is held longest");
   hint(WQ_WHY_SLOTS, "wq queue set " + about.queue + " --max-running N  changes the limit");
   if (about.token.empty()) {
     hint(WQ_WHY_EMPTY, "wq push -q " + about.queue + " PAYLOAD  enqueues a job");
@@ -198,9 +204,10 @@ int run_events(Context& context, const EventsOptions& options) {
   Output& out = context.out();
   for (;;) {
     const int64_t left_ms = for_ms < 0 ? look_for_signals_ms : end_ms - wall_clock_ms();
-    reader.read(std::clamp<int64_t>(left_ms, 0, look_for_signals_ms),
-                [&](const wq_store_event& event) { tell_event(out, event); },
-                [&](uint64_t dropped) { tell_dropped(out, dropped); });
+    reader.read(
+        std::clamp<int64_t>(left_ms, 0, look_for_signals_ms),
+        [&](const wq_store_event& event) { tell_event(out, event); },
+        [&](uint64_t dropped) { tell_dropped(out, dropped); });
     out.flush();
     if (left_ms <= 0 || signals.count() > 0) return exit_ok;
   }

@@ -16,7 +16,8 @@ TEST(Histogram, CountsUpToEachPowerOfTwo) {
   Histogram histogram;
   std::vector<uint64_t> values = {0, 1, 2, 3, 4, 5, 1ull << 30, (1ull << 30) + 1, UINT64_MAX >> 8};
   for (unsigned k = 1; k < 40; ++k) {
-    for (const uint64_t near : {(1ull << k) - 1, 1ull << k, (1ull << k) + 1}) values.push_back(near);
+    for (const uint64_t near : {(1ull << k) - 1, 1ull << k, (1ull << k) + 1})
+      values.push_back(near);
   }
   for (int i = 0; i < 10'000; ++i) values.push_back(prng.below(1ull << prng.below(40)));
   uint64_t sum = 0;

@@ -12,8 +12,8 @@ struct StoreCall {
   int32_t (*call)(wq_store* store, wq_queue* queue, wq_error* err);
 };
 
-inline const std::vector<StoreCall>& store_calls() {
-  static const std::vector<StoreCall> calls = {
+inline std::vector<StoreCall> store_reading_calls() {
+  return {
       {"wq_store_tick",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_tick(s, nullptr, e); }},
       {"wq_store_sync", [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_sync(s, e); }},
@@ -40,6 +40,27 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_list_free(&list);
          return code;
        }},
+      {"wq_store_metrics",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_text* text = nullptr;
+         const int32_t code = wq_store_metrics(s, &text, e);
+         wq_text_free(&text);
+         return code;
+       }},
+      {"wq_events_poll",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
+         wq_store_event event = WQ_STORE_EVENT_INIT;
+         size_t count = 0;
+         const int32_t code =
+             wq_events_poll(s, &cursor, &event, 1, sizeof event, 0, nullptr, &count, e);
+         return code == WQ_E_UNSUPPORTED ? WQ_OK : code;  // no events_max
+       }},
+  };
+}
+
+inline const std::vector<StoreCall>& store_calls() {
+  static const std::vector<StoreCall> working = {
       {"wq_store_verify",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_verify_report report = WQ_VERIFY_REPORT_INIT;
@@ -57,22 +78,6 @@ inline const std::vector<StoreCall>& store_calls() {
          const int32_t code = wq_queue_open(s, "q", 1, nullptr, 0, &queue, e);
          wq_queue_close(&queue);
          return code;
-       }},
-      {"wq_store_metrics",
-       [](wq_store* s, wq_queue*, wq_error* e) {
-         wq_text* text = nullptr;
-         const int32_t code = wq_store_metrics(s, &text, e);
-         wq_text_free(&text);
-         return code;
-       }},
-      {"wq_events_poll",
-       [](wq_store* s, wq_queue*, wq_error* e) {
-         wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
-         wq_store_event event = WQ_STORE_EVENT_INIT;
-         size_t count = 0;
-         const int32_t code =
-             wq_events_poll(s, &cursor, &event, 1, sizeof event, 0, nullptr, &count, e);
-         return code == WQ_E_UNSUPPORTED ? WQ_OK : code;  // no events_max
        }},
       {"wq_lease",
        [](wq_store* s, wq_queue* q, wq_error* e) {
@@ -92,6 +97,11 @@ inline const std::vector<StoreCall>& store_calls() {
       {"wq_store_shutdown",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_shutdown(s, 0, e); }},
   };
+  static const std::vector<StoreCall> calls = [] {
+    std::vector<StoreCall> all = store_reading_calls();
+    all.insert(all.end(), working.begin(), working.end());
+    return all;
+  }();
   return calls;
 }
 

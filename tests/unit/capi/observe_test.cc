@@ -55,7 +55,8 @@ TEST_F(CapiObserve, EventsOfAJob) {
   EXPECT_EQ(events_[2].attempt, 1u);
   EXPECT_EQ(events_[3].dead_reason, WQ_DEAD_FAILED);
   EXPECT_CODE(WQ_EMPTY, poll());
-  EXPECT_OK(wq_store_wait_durable(store_, events_.empty() ? 1 : events_[0].lsn, WQ_POWER, 0, err()));
+  EXPECT_OK(
+      wq_store_wait_durable(store_, events_.empty() ? 1 : events_[0].lsn, WQ_POWER, 0, err()));
 
   wq_queue_error errors[2] = {WQ_QUEUE_ERROR_INIT, WQ_QUEUE_ERROR_INIT};
   size_t count = 0;

@@ -10,10 +10,10 @@ namespace wq {
 namespace {
 
 const char* name_of(EventKind kind) {
-  constexpr const char* names[] = {"?",         "queued",   "promoted", "leased",   "confirmed",
-                                   "acked",     "nacked",   "released", "expired",  "dead",
-                                   "replayed",  "cancelled", "cleared", "declared", "changed",
-                                   "deleted",   "checkpoint"};
+  constexpr const char* names[] = {"?",        "queued",    "promoted", "leased",   "confirmed",
+                                   "acked",    "nacked",    "released", "expired",  "dead",
+                                   "replayed", "cancelled", "cleared",  "declared", "changed",
+                                   "deleted",  "checkpoint"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -246,8 +246,7 @@ TEST_P(EventsTest, AWaitEndsWithTheFirstEvent) {
   request.cancel = &token;
   const auto wait = [&](const auto& meanwhile) {
     Status status;
-    std::thread reader(
-        [&] { status = harness_.engine().poll_events(cursor_, request, page_); });
+    std::thread reader([&] { status = harness_.engine().poll_events(cursor_, request, page_); });
     while (harness_.engine().stats().followers == 0) std::this_thread::yield();
     meanwhile();
     reader.join();

@@ -43,8 +43,9 @@ class ExplainTest : public testing::TestWithParam<StoreKind> {
 };
 
 void expect_line(const std::string& text, const std::string& line) {
-  EXPECT_NE(("\n" + text).find("\n" + line + "\n"), std::string::npos) << "no line '" << line
-                                                                       << "' in\n" << text;
+  EXPECT_NE(("\n" + text).find("\n" + line + "\n"), std::string::npos)
+      << "no line '" << line << "' in\n"
+      << text;
 }
 
 TEST_P(ExplainTest, AReadyJob) {
@@ -271,11 +272,17 @@ TEST(QueueErrors, OfManyQueuesAreBounded) {
 }
 
 TEST(DurationText, Units) {
-  const std::pair<int64_t, const char*> rows[] = {
-      {-5, "0 ms"},          {0, "0 ms"},           {999, "999 ms"},
-      {1'000, "1.0 s"},      {59'999, "59.9 s"},    {60'000, "1m 00s"},
-      {3'599'999, "59m 59s"}, {3'600'000, "1h 00m"}, {86'399'999, "23h 59m"},
-      {86'400'000, "1d 00h"}, {34'560'000'000, "400d 00h"}};
+  const std::pair<int64_t, const char*> rows[] = {{-5, "0 ms"},
+                                                  {0, "0 ms"},
+                                                  {999, "999 ms"},
+                                                  {1'000, "1.0 s"},
+                                                  {59'999, "59.9 s"},
+                                                  {60'000, "1m 00s"},
+                                                  {3'599'999, "59m 59s"},
+                                                  {3'600'000, "1h 00m"},
+                                                  {86'399'999, "23h 59m"},
+                                                  {86'400'000, "1d 00h"},
+                                                  {34'560'000'000, "400d 00h"}};
   for (const auto& [ms, text] : rows) EXPECT_EQ(duration_text(ms), text);
 }
 
