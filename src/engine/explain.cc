@@ -229,8 +229,7 @@ Result<QueueExplanation> Engine::explain_queue(QueueId id) {
     out.why |= why_empty;
     add_line(out.text, "no job is ready");
   } else {
-    add_line(out.text,
-             "the oldest ready job waits for " + duration_text(out.oldest_ready_age_ms));
+    add_line(out.text, "the oldest ready job waits for " + duration_text(out.oldest_ready_age_ms));
   }
   out.why |= consumer_cause(out.queue, out.text);
   if (out.queue.holder != 0) {

@@ -167,8 +167,7 @@ constexpr QueueMetric queue_metrics[] = {
     {"wq_queue_lease_rate_5m", "gauge", "Leases per second, over about 5 minutes.",
      WQ_RATE(leased, 5m)},
     {"wq_queue_ack_rate_1m", "gauge", "Acks per second, over about a minute.", WQ_RATE(acked, 1m)},
-    {"wq_queue_ack_rate_5m", "gauge", "Acks per second, over about 5 minutes.",
-     WQ_RATE(acked, 5m)},
+    {"wq_queue_ack_rate_5m", "gauge", "Acks per second, over about 5 minutes.", WQ_RATE(acked, 5m)},
 };
 
 #undef WQ_COUNT

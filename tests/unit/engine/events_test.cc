@@ -208,6 +208,7 @@ TEST_P(EventsTest, ACursorIsOfOneOpening) {
     harness_.queue("after " + std::to_string(in_order));
     EXPECT_EQ(news(), "declared after " + std::to_string(in_order));
     EXPECT_EQ(page_.events[0].sequence, 1u);
+    harness_.enqueue(q, "x");  // for the kill to leave something to be replayed
   }
   cursor_.sequence = 99;
   EXPECT_EQ(poll().code(), Code::invalid);
