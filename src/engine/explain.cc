@@ -165,15 +165,21 @@ QueuePicture Engine::picture_of(const Queue& queue, const Now& at) const {
 }
 
 Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
-  for (;;) {
+  for (bool refilled = false;;) {
     WQ_TRY_SET(const JobView job, get(id, job_id));
     WQ_ENTER();
     MutexLock lock(mutex_);
-    WQ_TRY_SET(const Queue* queue, queue_for(id));
+    WQ_TRY_SET(Queue * queue, queue_for(id));
     const Job* resident = state_.find(job_id);
     // It moved on since it was read.
     if (resident && (!State::is_live(resident) || resident->state != job.state ||
                      resident->generation != job.generation)) {
+      continue;
+    }
+    // Places are counted from the head of the lane, so that has to be there.
+    if (job.state == JobState::ready && !refilled && queue->lane(job.priority).head.empty()) {
+      WQ_TRY(refill_lane(id, job.priority));
+      refilled = true;
       continue;
     }
     const Now at = now();
