@@ -50,7 +50,7 @@ class Explain(CliCase):
         self.push("a", queue="123")
         self.assertEqual(self.explain("-q", "123")["leasable"], 1)
         self.wq("explain", "123", code=3)  # a job
-        self.wq("queue", "set", "empty")
+        self.wq("queue", "set", "empty", "--max-retries", "3")
         found = self.explain("empty")
         self.assertEqual(found["causes"], ["empty", "no_consumer"])
         self.assertIn("wq push -q empty", found["hints"][0])

@@ -42,6 +42,8 @@ class EventsTest : public testing::TestWithParam<StoreKind> {
     HarnessOptions options;
     options.store = GetParam();
     options.engine.events_max = 64;
+    options.engine.segment_bytes = 1u << 20;  // small files open sooner
+    options.engine.spare_segments = 0;
     return options;
   }
   Status poll(size_t events_max = 1'000, bool from_now = false) {

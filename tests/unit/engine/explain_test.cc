@@ -21,6 +21,8 @@ class ExplainTest : public testing::TestWithParam<StoreKind> {
   static HarnessOptions options() {
     HarnessOptions options;
     options.store = GetParam();
+    options.engine.segment_bytes = 1u << 20;  // small files open sooner
+    options.engine.spare_segments = 0;
     return options;
   }
   JobExplanation job(JobId id) {

@@ -130,7 +130,14 @@ wq_queue_job_attempts_count{queue="a \"b\\"} 1
 
 class MetricsTest : public testing::Test {
  protected:
-  MetricsTest() { EXPECT_TRUE(harness_.open().ok()); }
+  MetricsTest() : harness_(options()) { EXPECT_TRUE(harness_.open().ok()); }
+
+  static HarnessOptions options() {
+    HarnessOptions options;
+    options.engine.segment_bytes = 1u << 20;  // small files open sooner
+    options.engine.spare_segments = 0;
+    return options;
+  }
 
   std::string text() {
     Result<std::string> found = harness_.engine().metrics_text();
