@@ -132,7 +132,7 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
-  uint64_t ready_seq = 0;    // ready: its place in its lane
+  uint64_t ready_seq = 0;  // ready: its place in its lane
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   BodyRef body;  // an Envelope, verified
@@ -520,7 +520,7 @@ class Engine {
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
   WaitStats waits_ WQ_GUARDED_BY(mutex_);
-  uint64_t epoch_ WQ_GUARDED_BY(mutex_) = 0;  // LSN of the record of this open
+  uint64_t epoch_ WQ_GUARDED_BY(mutex_) = 0;              // LSN of the record of this open
   std::vector<Waiter*> followers_ WQ_GUARDED_BY(mutex_);  // calls that wait for an event
   int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) =
       0;  // when it wakes by itself; 0 = it is awake

@@ -74,8 +74,8 @@ struct EventCursor {
 
 struct EventRequest {
   size_t events_max = 0;
-  int64_t wait_ms = 0;     // for the first; -1 = for ever
-  bool from_now = false;   // a cursor at the start skips what has happened
+  int64_t wait_ms = 0;    // for the first; -1 = for ever
+  bool from_now = false;  // a cursor at the start skips what has happened
   CancelToken* cancel = nullptr;
 };
 

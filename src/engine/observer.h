@@ -23,9 +23,9 @@ struct Job;
 struct Queue;
 struct QueueMeter;
 
-constexpr size_t queue_errors_max = 10;         // per queue
-constexpr size_t store_errors_max = 4'096;      // of all queues together
-constexpr size_t queue_error_bytes_max = 240;   // of a text
+constexpr size_t queue_errors_max = 10;        // per queue
+constexpr size_t store_errors_max = 4'096;     // of all queues together
+constexpr size_t queue_error_bytes_max = 240;  // of a text
 constexpr int64_t rate_tick_ms = 5'000;
 
 // A failed attempt.
@@ -141,7 +141,7 @@ class Observer {
   Lsn lsn_ = 0;
   int64_t now_ms_ = 0;
   EventKind cause_ = EventKind::released;
-  std::vector<std::unique_ptr<QueueMeter>> meters_;  // by id
+  std::vector<std::unique_ptr<QueueMeter>> meters_;                                // by id
   IntrusiveList<QueueMeter::KeptError, &QueueMeter::KeptError::of_store> errors_;  // oldest first
   size_t error_count_ = 0;
   std::deque<DeletedName> deleted_;
