@@ -24,6 +24,7 @@ and closes it again, and says who holds it when it can not.
   command.add_option("--watch", options->watch, "Look again and again, with this pause")
       ->type_name("DURATION");
   command.add_option("--count", options->count, "With --watch: so many looks; default: no end");
+  command.add_flag("--prometheus", options->prometheus, "All figures, as wq metrics prints them");
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_stat(context, *options); };
   });

@@ -127,6 +127,8 @@ void add_work(CLI::App& app, Command& chosen) {
   command.add_flag("--feed", o.feed,
                    "Push the lines of standard input to the first queue meanwhile");
   command.add_flag("--strict", o.strict, "Exit 9 if an attempt failed");
+  command.add_option("--events", o.events, "Append what happens to FILE, a JSON object per line")
+      ->type_name("FILE");
   add_durability(command, o.durability);
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_work(context, *options); };

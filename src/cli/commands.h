@@ -34,7 +34,7 @@ struct WorkOptions {
   uint32_t slots = 1;
   std::string lines;  // empty: a process per job; json or tab: long-lived handlers
   uint32_t ahead = 16;
-  std::string lease, timeout, durability;
+  std::string lease, timeout, durability, events;
   bool once = false;
   bool stop_when_empty = false;
   bool expire_leases = false;
@@ -75,6 +75,7 @@ struct StatOptions {
   std::string queue;  // empty: all
   std::string watch;  // empty: once; else the time between two looks
   uint32_t count = 0;
+  bool prometheus = false;
 };
 int run_stat(Context& context, const StatOptions& options);
 
@@ -183,6 +184,21 @@ struct TxnOptions {
   std::string durability;
 };
 int run_txn(Context& context, const TxnOptions& options);
+
+// ---- observe.cc
+struct ExplainOptions {
+  std::string target;  // a job, or the name of a queue
+  std::string queue;
+};
+int run_explain(Context& context, const ExplainOptions& options);
+
+struct EventsOptions {
+  std::string time = "1s";  // without --follow
+  bool follow = false;
+  bool expire_leases = false;
+};
+int run_events(Context& context, const EventsOptions& options);
+int run_metrics(Context& context);
 
 // ---- bench.cc
 struct BenchOptions {

@@ -156,6 +156,12 @@ int watch_stats(Context& context, const StatOptions& options) {
 }  // namespace
 
 int run_stat(Context& context, const StatOptions& options) {
+  if (options.prometheus) {
+    if (!options.watch.empty() || !options.queue.empty()) {
+      fail_usage("--prometheus goes without --watch and --queue");
+    }
+    return run_metrics(context);
+  }
   if (!options.watch.empty()) return watch_stats(context, options);
   if (options.count != 0) fail_usage("--count goes with --watch");
   const Store store = context.open_store();

@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "engine/kv.h"
+#include "engine/observer.h"
 
 namespace wq {
 namespace {
@@ -178,6 +179,9 @@ Status apply_extend(State& state, const Command& command, Queue* queue) {
 
 void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) {
   Queue* queue = job->queue;
+  if (state.observer) {
+    state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
+  }
   ++queue->totals.nacked;
   if (!(item.flags & settle_no_exception)) ++job->exceptions;
   if (item.flags & settle_priority) job->priority = item.priority;
@@ -203,11 +207,13 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
         apply_nack(state, job, item, command.now_ms);
         break;
       case SettleKind::fail:
+        if (state.observer) state.observer->failed(*job, item.error);
         ++queue->totals.failed;
         if (!item.error.empty()) state.set_error(job, item.error);
         state.enter_dead(job, command.now_ms, DeadReason::failed);
         break;
       case SettleKind::release:
+        if (state.observer) state.observer->released();
         ++queue->totals.released;
         --job->attempts;  // counted at lease; it never started
         enter_ready_or_delayed(state, job, command.now_ms, item.delay_ms,
@@ -226,6 +232,7 @@ Status apply_expire(State& state, const Command& command) {
       return misfit_job(command, id, "has no lease to expire");
     }
     state.leave(job);
+    if (state.observer) state.observer->expired(*job);
     ++job->queue->totals.expired;
     retry_or_bury(state, job, command.now_ms, DeadReason::lease_expired, -1, false);
   }

@@ -33,6 +33,9 @@
 #include "engine/cancel.h"
 #include "engine/completion.h"
 #include "engine/kv.h"
+#include "engine/events.h"
+#include "engine/explain.h"
+#include "engine/observer.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -59,6 +62,7 @@ struct EngineOptions {
   int64_t memory_window_ms = 50;
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
+  uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -129,6 +133,7 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
+  uint64_t ready_seq = 0;  // ready: its place in its lane
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   BodyRef body;  // an Envelope, verified
@@ -161,11 +166,25 @@ struct DeadPage {
   uint64_t next_cursor = 0;  // 0 = no more
 };
 
+// How often, and for how long together, calls had to wait.
+struct WaitStats {
+  uint64_t for_job = 0;
+  int64_t for_job_ms = 0;
+  uint64_t for_memory = 0;
+  int64_t for_memory_ms = 0;
+};
+
 struct QueueStats {
   QueueStatus status = QueueStatus::active;
   uint64_t counts[job_state_count] = {};
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
+  int64_t oldest_held_age_ms = 0;  // leased or running since
+  uint64_t max_running = 0;
+  uint64_t consumers = 0;  // waiting for a job
+  Rates rates;
+  Histogram lease_wait_ms;
+  AttemptCounts attempts;
 };
 
 struct EngineStats {
@@ -186,6 +205,9 @@ struct EngineStats {
   int64_t checkpoint_us_last = 0;
   int64_t checkpoint_us_max = 0;
   uint64_t waiting = 0;
+  WaitStats waits;
+  uint64_t followers = 0;  // waiting for an event
+  uint64_t events = 0;
   LogStats log;
   StoreStats store;
 };
@@ -327,9 +349,19 @@ class Engine {
   Status transact(std::span<const TxnOp> ops, CallOptions& call, std::span<TxnResult> results,
                   size_t& failed);
 
+  // ---- observation (engine_observe.cc, explain.cc, metrics.cc)
+  // Events behind the cursor, which moves on; waits for the first. EMPTY after the wait. STALE: the
+  // cursor is of an earlier opening, and stands at the start of this one now.
+  Status poll_events(EventCursor& cursor, const EventRequest& request, EventPage& page);
+  Result<std::vector<QueueError>> queue_errors(QueueId queue);  // newest first
+  Result<JobExplanation> explain_job(QueueId queue, JobId id);
+  Result<QueueExplanation> explain_queue(QueueId queue);
+  Result<std::string> metrics_text();  // in the text format of Prometheus
+
  private:
   class CallGuard;
   struct WaitScope;
+  class FollowScope;
 
   Engine(const EngineOptions& options, const Environment& environment);
 
@@ -416,6 +448,14 @@ class Engine {
   Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_kv(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
 
+  // ---- observation
+  void tell_queue_event(const Command& command, uint64_t count) WQ_REQUIRES(mutex_);
+  void wake_followers() WQ_REQUIRES(mutex_);
+  Status wait_for_event(const EventCursor& cursor, const EventRequest& request, Waiter& waiter,
+                        int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  void fill_page(EventCursor& cursor, size_t events_max, EventPage& page) WQ_REQUIRES(mutex_);
+  QueuePicture picture_of(const Queue& queue, const Now& now) const WQ_REQUIRES(mutex_);
+
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
     size_t handled = 0;
@@ -469,6 +509,7 @@ class Engine {
   std::unique_ptr<SegmentLog> log_;
 
   Mutex mutex_;  // guards state_ and everything marked below; never held across I/O
+  Observer observer_ WQ_GUARDED_BY(mutex_);  // outlives the state, which points to it
   State state_ WQ_GUARDED_BY(mutex_);
   Command command_ WQ_GUARDED_BY(mutex_);
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
@@ -484,6 +525,9 @@ class Engine {
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
+  WaitStats waits_ WQ_GUARDED_BY(mutex_);
+  uint64_t epoch_ WQ_GUARDED_BY(mutex_) = 0;              // LSN of the record of this open
+  std::vector<Waiter*> followers_ WQ_GUARDED_BY(mutex_);  // calls that wait for an event
   int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) =
       0;  // when it wakes by itself; 0 = it is awake
   uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;

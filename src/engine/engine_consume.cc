@@ -202,6 +202,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
     Now at;
+    bool waited = false;
     WQ_TRY(resolve(request, queues));
     for (;;) {
       if (closed_.load() || draining_) return Code::closed;
@@ -209,7 +210,9 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
         return Code::cancelled;
       }
+      const int64_t looked_ms = at.run_ms;
       at = now();
+      if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
       WQ_TRY(run_due(at, due_step_max).take_status());
       LaneId cold{};
       const Selection selection = select(request, queues, at, cold);
@@ -220,6 +223,8 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         WQ_TRY(load_delays());
       } else {
         if (request.wait_ms == 0) return blocked_code(queues);
+        if (!waited) ++waits_.for_job;
+        waited = true;
         WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
       }
       WQ_TRY(resolve(request, queues));

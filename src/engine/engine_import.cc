@@ -271,6 +271,7 @@ Status Engine::import_end(CallOptions& call) {
     MutexLock lock(mutex_);
     if (!state_.importing) return no_import();
     WQ_TRY_SET(lsn, commit(begin(CommandType::import_end)));
+    state_.observer = &observer_;
     wake_for_timers();
   }
   return finish(lsn, call, level_for(call, Durability::power));

@@ -173,6 +173,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  view.ready_seq = job.state == JobState::ready ? job.position : 0;
   if (job.deadline_ms != 0) {
     // The timer is of the clock that never steps; people read the wall clock. Unless that one was
     // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
@@ -206,6 +207,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.ready_seq = row.state == JobState::ready ? row.position : 0;
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
   view.body = std::move(stored.body);

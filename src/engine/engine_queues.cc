@@ -187,8 +187,19 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     for (size_t i = 0; i < job_state_count; ++i) out.counts[i] = queue->counts[i];
     out.totals = queue->totals;
     const int64_t since_ms = oldest_since_ms(*queue);
-    if (since_ms != INT64_MAX) {
-      out.oldest_ready_age_ms = std::max<int64_t>(0, wall_ms() - since_ms);
+    const int64_t now_ms = wall_ms();
+    if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
+    if (const Job* oldest = queue->leased.front()) {
+      out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);
+    }
+    out.max_running = queue->config.max_running;
+    for (const WaitNode* node = queue->waiters.front(); node; node = queue->waiters.next(node)) {
+      ++out.consumers;
+    }
+    if (const QueueMeter* meter = observer_.find_meter(id)) {
+      out.rates = meter->rates_at(now_ms);
+      out.lease_wait_ms = meter->lease_wait_ms;
+      out.attempts = meter->attempts;
     }
     return out;
   }

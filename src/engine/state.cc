@@ -4,6 +4,7 @@
 
 #include "base/planted.h"
 #include "engine/follow_up.h"
+#include "engine/observer.h"
 
 namespace wq {
 
@@ -55,6 +56,7 @@ Queue* State::load_queue(const QueueRow& row) {
 }
 
 void State::remove_queue(Queue* queue) {
+  if (observer) observer->deleting(*queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -176,6 +178,7 @@ void State::leave(Job* job) {
 }
 
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
+  if (observer) observer->entering(*job, JobState::ready, 0);
   Queue* queue = job->queue;
   job->state = JobState::ready;
   job->epoch = queue->epoch(JobState::ready);
@@ -201,6 +204,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
 }
 
 void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
+  if (observer) observer->entering(*job, JobState::delayed, due_ms);
   Queue* queue = job->queue;
   job->state = JobState::delayed;
   job->epoch = queue->epoch(JobState::delayed);
@@ -213,6 +217,7 @@ void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
 }
 
 void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
+  if (observer) observer->leasing(*job, generation, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::leased;
   job->epoch = queue->epoch(JobState::leased);
@@ -229,6 +234,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
+  if (observer) observer->confirming(*job, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::running;
   job->epoch = queue->epoch(JobState::running);
@@ -242,6 +248,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
+  if (observer) observer->dying(*job, reason);
   Queue* queue = job->queue;
   job->state = JobState::dead;
   job->epoch = queue->epoch(JobState::dead);
@@ -256,6 +263,7 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
 }
 
 void State::end(Job* job, EndReason reason, int64_t now_ms) {
+  if (observer) observer->ending(*job, reason);
   if (job->traits) on_end(*this, *job, reason, now_ms);
   discard(job);
 }

@@ -46,6 +46,8 @@ struct ResidencyStats {
   uint64_t swept_trash = 0;      // finished ranges of cleared or deleted jobs
 };
 
+class Observer;
+
 class State {
  public:
   State() = default;
@@ -136,6 +138,9 @@ class State {
   bool importing = false;  // between import_begin and import_end
 
   ResidencyStats residency;
+
+  // Told of each move; null in a replay and an import. See observer.h.
+  Observer* observer = nullptr;
 
   // ---- rows that are no jobs
   SideTable& side(Family family) { return side_[static_cast<size_t>(family)]; }

@@ -84,6 +84,10 @@ struct QueueTotals {
   bool operator==(const QueueTotals&) const = default;
 };
 
+// One line that is safe to show: control characters become spaces, bytes that are no UTF-8 question
+// marks; cut at a character after `bytes_max` bytes.
+std::string printable_text(std::string_view bytes, size_t bytes_max);
+
 // 1..queue_name_bytes_max bytes of valid UTF-8 without control characters (below 0x20, 0x7f).
 bool queue_name_valid(std::string_view name);
 
