@@ -22,7 +22,10 @@ bool wake_is_lost(CommandType type) {
 }  // namespace
 
 Engine::Engine(const EngineOptions& options, const Environment& environment)
-    : options_(options), environment_(environment), memory_limit_(options.memory_budget_bytes) {}
+    : options_(options),
+      environment_(environment),
+      prng_(environment.entropy()),
+      memory_limit_(options.memory_budget_bytes) {}
 
 Engine::~Engine() {
   if (!closed_.load()) close().ignore("nobody is left to tell; close() reports it");

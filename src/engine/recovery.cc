@@ -194,9 +194,8 @@ Status Engine::load_leases() {
         state_.find(*id)) {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
-    stored.row.last_error = stored.error;
-    state_.link_stored(
-        state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
+    state_.link_stored(state_.add_stored(queue, *id, stored.full_row(), std::move(stored.body),
+                                         stored.has_state_row));
     ++loaded;
   }
   WQ_TRY(cursor->status());
@@ -249,6 +248,8 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::lease:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return {};
     case CommandType::dead_replay:

@@ -125,6 +125,12 @@ inline std::vector<QueueCall> job_calls() {
          wq_batch* batch = nullptr;
          return wq_job_get(q, 1, &batch, e);
        }},
+      {"wq_job_reprioritise", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_job_reprioritise(q, 1, 5, c, e); }},
+      {"wq_job_progress", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_job_progress(q, 1, 1, "half", 4, c, e);
+       }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},
       {"wq_extend", WQ_STALE,
