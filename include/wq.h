@@ -229,9 +229,9 @@ extern "C" {
 #define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
 #define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
 #define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
-#define WQ_DEAD_CANCELLED 6u      /* 6 to 8, and 3, can be given by a worker: see `reason` of */
-#define WQ_DEAD_EXPIRED 7u        /* wq_nack_options and wq_settle_item; wq itself never uses them */
-#define WQ_DEAD_UNKNOWN_TYPE 8u   /* the worker does not know what to do with such a job */
+#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -240,7 +240,7 @@ extern "C" {
 #define WQ_BACKOFF_LIST 3u        /* backoff_list_ms[n - 1]; the last entry repeats */
 #define WQ_BACKOFF_LIST_MAX 32
 /* Jitter: by chance up to backoff_jitter_permille thousandths of each delay are left off, so that
- * jobs which failed together do not come back together. 0: none; 1000: anything down to no delay. */
+ * jobs which failed together do not come back together. 0: none; 1000: any part of the delay. */
 
 /* wq_store_options.flags */
 #define WQ_OPEN_NO_CREATE 1u     /* WQ_E_NOT_FOUND if there is no store at the path */
@@ -1187,7 +1187,7 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
 
-/* =================================================================================== single jobs */
+/* ================================================================================== single jobs */
 
 /* Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the new
  * priority; one that has that priority already keeps its place.

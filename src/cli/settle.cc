@@ -57,6 +57,7 @@ class Settler {
                                                 : WQ_SETTLE_FAIL;
     if (!options_.delay.empty()) item_.delay_ms = parse_duration_ms("--delay", options_.delay);
     item_.error = bytes_of(options_.error);
+    if (!options_.reason.empty()) item_.reason = dead_reason_of("--reason", options_.reason);
     if (kind_ == SettleKind::release && options_.front) item_.flags |= WQ_RELEASE_FRONT;
     if (!nack) return;
     if (!options_.delay.empty()) item_.flags |= WQ_NACK_DELAY;
