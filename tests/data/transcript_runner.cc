@@ -29,7 +29,9 @@ const char* state_name(JobState state) {
 }
 
 const char* reason_name(DeadReason reason) {
-  constexpr const char* names[] = {"none", "failed", "lease_expired"};
+  constexpr const char* names[] = {"none",      "failed",      "lease_expired",
+                                   "timeout",   "retry_until", "max_exceptions",
+                                   "cancelled", "expired",     "unknown_type"};
   return names[static_cast<size_t>(reason)];
 }
 
@@ -550,10 +552,12 @@ std::string TranscriptRunner::stats(const Arguments& args) {
   const QueueTotals& totals = stats.totals;
   text += " |";
   const std::pair<const char*, uint64_t> all[] = {
-      {"enqueued", totals.enqueued},   {"leased", totals.leased},  {"acked", totals.acked},
-      {"nacked", totals.nacked},       {"failed", totals.failed},  {"released", totals.released},
-      {"expired", totals.expired},     {"dead", totals.dead},      {"replayed", totals.replayed},
-      {"cancelled", totals.cancelled}, {"cleared", totals.cleared}};
+      {"enqueued", totals.enqueued}, {"leased", totals.leased},
+      {"acked", totals.acked},       {"nacked", totals.nacked},
+      {"failed", totals.failed},     {"released", totals.released},
+      {"expired", totals.expired},   {"dead", totals.dead},
+      {"replayed", totals.replayed}, {"cancelled", totals.cancelled},
+      {"cleared", totals.cleared},   {"jobs_expired", totals.jobs_expired}};
   for (const auto& [label, value] : all) add(label, value);
   return text + "\n";
 }
