@@ -1190,7 +1190,7 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
 /* ================================================================================== single jobs */
 
 /* Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the new
- * priority; one that has that priority already keeps its place.
+ * priority, as if it became ready now; one that has that priority already keeps its place.
  * Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased, running or
  *          dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no such job in
  *          this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID (priority),
