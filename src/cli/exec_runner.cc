@@ -193,7 +193,8 @@ void ExecRunner::drop(const wq_token& token) {
 }  // namespace
 
 Verdict verdict_of(const LeasedJob& job, uint32_t kind, std::string error) {
-  const bool last_attempt = job.attempt >= job.max_attempts;
+  const bool too_late = job.retry_until_ms != 0 && wall_clock_ms() >= job.retry_until_ms;
+  const bool last_attempt = job.attempt >= job.max_attempts || job.last_exception || too_late;
   return {kind, job.token, job.queue_index, job.attempt, last_attempt, std::move(error)};
 }
 

@@ -80,6 +80,13 @@ uint32_t dead_reason_of(std::string_view option, const std::string& name) {
   fail_usage(std::string(option) + ": '" + name + "' is none of " + known);
 }
 
+bool is_last_attempt(const wq_job& job, bool is_exception) {
+  const bool last_exception =
+      is_exception && job.max_exceptions != 0 && job.exceptions + 1 >= job.max_exceptions;
+  const bool too_late = job.retry_until_ms != 0 && wall_clock_ms() >= job.retry_until_ms;
+  return job.attempts >= job.max_attempts || last_exception || too_late;
+}
+
 List headers_record(const Batch& batch, size_t i) {
   List list;
   const wq_job job = job_at(batch, i);

@@ -32,6 +32,8 @@ struct LeasedJob {
   uint32_t attempt = 0, max_attempts = 0, priority = 0;
   int64_t timeout_ms = 0;  // its own; 0: that of the worker
   bool fail_on_timeout = false;
+  bool last_exception = false;  // a nack is one too many
+  int64_t retry_until_ms = 0;
   std::string queue, payload;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string json;  // the line of --lines json, without newline

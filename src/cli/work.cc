@@ -247,6 +247,8 @@ void Worker::hand_out(const Batch& batch) {
     leased.attempt = job.attempts;
     leased.max_attempts = job.max_attempts;
     leased.priority = job.priority;
+    leased.last_exception = job.max_exceptions != 0 && job.exceptions + 1 >= job.max_exceptions;
+    leased.retry_until_ms = job.retry_until_ms;
     leased.timeout_ms = job.timeout_ms;
     leased.fail_on_timeout = (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
     leased.queue = options_.queues[job.queue_index];
