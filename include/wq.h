@@ -93,6 +93,11 @@ done:
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     backoff jitter       0..1000 per mille
+     timeout of a job     1 ms .. 100 years; job TTL of a queue 0..100 years
+     expires-at           up to 100 years from now, and behind the delay or run-at of the job
+     retry-until          up to 100 years from now
+     progress note        0..4 KiB
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
      queues in one lease  1..256, none twice
      key of a kv row      1..512 bytes, any; its value 0..1 MiB; ttl_ms 0..100 years
@@ -225,6 +230,12 @@ extern "C" {
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
 #define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
+#define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
+#define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
+#define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
+#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -232,6 +243,8 @@ extern "C" {
 #define WQ_BACKOFF_EXPONENTIAL 2u /* backoff_base_ms * 2^(n - 1), at most backoff_max_ms */
 #define WQ_BACKOFF_LIST 3u        /* backoff_list_ms[n - 1]; the last entry repeats */
 #define WQ_BACKOFF_LIST_MAX 32
+/* Jitter: by chance up to backoff_jitter_permille thousandths of each delay are left off, so that
+ * jobs which failed together do not come back together. 0: none; 1000: any part of the delay. */
 
 /* wq_store_options.flags */
 #define WQ_OPEN_NO_CREATE 1u     /* WQ_E_NOT_FOUND if there is no store at the path */
@@ -258,9 +271,13 @@ extern "C" {
 #define WQ_CONFIG_DURABILITY 8u
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+#define WQ_CONFIG_JOB_TTL 128u
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
+/* A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts are
+ * left. Also when WQ_OPEN_EXPIRE_LEASES takes it back. */
+#define WQ_JOB_FAIL_ON_TIMEOUT 2u
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -471,8 +488,13 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_0;
+  int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
+                              expires_at_ms; 0: never. Holds for jobs that are there, too */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define WQ_QUEUE_CONFIG_INIT \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -491,9 +513,10 @@ typedef struct wq_queue_stats {
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+  uint64_t jobs_expired_total; /* jobs that ended because they did not start in time */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -512,9 +535,20 @@ typedef struct wq_job_spec {
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
+  int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
+                             jobs_expired_total. Released ones did not start; retried and replayed
+                             ones did. 0: never. A job that nobody asks for is gone a second later,
+                             unless it is delayed (then when it is due) or only on disk (then when
+                             those before it have gone) */
+  int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
+                             time. It does not add attempts */
+  int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
+                             names none, before lease_ms of the queue; 0: none */
+  uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
+  uint32_t backoff_jitter_permille;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -529,7 +563,7 @@ typedef struct wq_lease_options {
   uint32_t struct_size;
   uint32_t max_jobs;  /* 0: 1 */
   int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
-  int64_t lease_ms;   /* 0: that of the job's queue */
+  int64_t lease_ms;   /* 0: timeout_ms of the job, or else lease_ms of its queue */
   uint32_t flags;     /* none yet: 0 */
   uint32_t reserved_0;
 } wq_lease_options;
@@ -542,8 +576,11 @@ typedef struct wq_nack_options {
   uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
   uint32_t reserved_0;
   wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
+  uint32_t reason;    /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
+                         CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
+  uint32_t reserved_1;
 } wq_nack_options;
-#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}}
+#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* One of several settles. Fields that do not belong to its kind must be zero. */
 typedef struct wq_settle_item {
@@ -555,8 +592,10 @@ typedef struct wq_settle_item {
   uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
   uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
   wq_bytes error;     /* nack, fail */
+  uint32_t reason;    /* nack, fail: as in wq_nack_options */
+  uint32_t reserved_0;
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
@@ -581,10 +620,16 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
+  int64_t timeout_ms;         /* as it was enqueued, likewise the next four; 0: none */
+  int64_t expires_at_ms;
+  int64_t retry_until_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -678,10 +723,18 @@ typedef struct wq_job_record {
   wq_bytes payload;
   wq_bytes last_error;    /* up to 4 KiB */
   wq_bytes queue_name;    /* export only */
+  int64_t expires_at_ms;  /* these as in wq_job_spec */
+  int64_t retry_until_ms;
+  int64_t timeout_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_1;
+  wq_bytes progress;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1208,8 +1261,10 @@ WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t
                                size_t out_size, size_t *accepted, wq_error *err);
 
 /* Remove a job of this queue that is ready, delayed, leased or running.
- * A leased or running one loses its lease: a later settle answers WQ_STALE. Dead letters are left
- * to wq_dead_remove.
+ * A leased or running one loses its lease and frees its place in max_running: the worker learns it
+ * from its next call, where extend, confirm, progress and every settle answer WQ_STALE (and
+ * wq_job_get WQ_E_NOT_FOUND, while after a lease that ran out it still finds the job). Dead letters
+ * are left to wq_dead_remove.
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
  *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1227,6 +1282,34 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
+
+/* ================================================================================== single jobs */
+
+/* Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the new
+ * priority, as if it became ready now; one that has that priority already keeps its place.
+ * Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased, running or
+ *          dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no such job in
+ *          this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID (priority),
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priority, wq_call *call,
+                                   wq_error *err);
+
+/* Leave a note with a job that is held: how far it is, or where the next attempt should go on. Any
+ * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
+ * of wq_job, it stays with the job over retries, death and replay until it is replaced.
+ * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such
+ *          id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation, const void *note,
+                               size_t note_len, wq_call *call, wq_error *err);
 
 /* ====================================================================================== consume */
 

@@ -22,6 +22,9 @@ struct PushOptions {
   std::string delay, at, backoff, durability, payload_max;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
+  std::string expires, retry_until, timeout;
+  uint32_t max_exceptions = 0;
+  bool fail_on_timeout = false;
   bool partial = false;
   bool ids = false;
 };
@@ -56,7 +59,7 @@ enum class SettleKind { ack, nack, release, extend };
 struct SettleOptions {
   std::vector<std::string> tokens;
   std::string queue;  // empty: found by the job
-  std::string error, delay, lease, durability;
+  std::string error, reason, delay, lease, durability;
   int64_t priority = -1;
   bool front = false;
   bool no_exception = false;
@@ -69,6 +72,19 @@ struct CancelOptions {
   std::string queue;
 };
 int run_cancel(Context& context, const CancelOptions& options);
+
+// ---- jobs.cc
+struct ReprioritiseOptions {
+  std::vector<std::string> jobs;
+  std::string queue;  // empty: found by the job
+  uint32_t priority = 0;
+};
+int run_reprioritise(Context& context, const ReprioritiseOptions& options);
+
+struct ProgressOptions {
+  std::string token, note, queue, durability;
+};
+int run_progress(Context& context, const ProgressOptions& options);
 
 // ---- inspect.cc
 struct StatOptions {
@@ -110,7 +126,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability;
+  std::string lease, backoff, durability, job_ttl;
   int64_t max_running = -1, max_retries = -1, version = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);

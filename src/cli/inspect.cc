@@ -38,7 +38,8 @@ Record queue_record(const NamedStats& queue) {
       .add("dead_total", stats.dead_total)
       .add("replayed_total", stats.replayed_total)
       .add("cancelled_total", stats.cancelled_total)
-      .add("cleared_total", stats.cleared_total);
+      .add("cleared_total", stats.cleared_total)
+      .add("jobs_expired_total", stats.jobs_expired_total);
   return record;
 }
 

@@ -25,6 +25,7 @@ Engine::Engine(const EngineOptions& options, const Environment& environment)
     : options_(options),
       environment_(environment),
       observer_(options.events_max),
+      prng_(environment.entropy()),
       memory_limit_(options.memory_budget_bytes) {}
 
 Engine::~Engine() {

@@ -70,7 +70,8 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
-  std::function<uint64_t()> entropy = os_entropy;  // for the identity of a new store
+  // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
+  std::function<uint64_t()> entropy = os_entropy;
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -136,6 +137,7 @@ struct JobView {
   uint64_t ready_seq = 0;  // ready: its place in its lane
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
+  std::string progress;
   BodyRef body;  // an Envelope, verified
 };
 
@@ -228,6 +230,7 @@ enum ConfigField : uint32_t {
   config_backoff = 16,
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
+  config_job_ttl = 128,
 };
 
 struct CheckpointContent;
@@ -310,6 +313,12 @@ class Engine {
                 std::span<Code> codes);
   Status settle(QueueId queue, std::span<const SettleItem> items, CallOptions& call,
                 std::span<Code> codes);
+
+  // ---- single jobs (engine_jobs.cc)
+  // CONFLICT: the job is neither ready nor delayed.
+  Status reprioritise(QueueId queue, JobId id, uint8_t priority, CallOptions& call);
+  // Replaces the note of a held job; an empty one takes it away. It stays with the job until then.
+  Status set_progress(QueueId queue, Token token, std::string_view note, CallOptions& call);
 
   // ---- dead letters (engine_dead.cc)
   Result<DeadPage> dead_list(QueueId queue, const DeadQuery& query);
@@ -417,9 +426,10 @@ class Engine {
     QueueId queue = 0;
     uint8_t priority = 0;
   };
-  enum class Selection : uint8_t { found, none, refill };
+  enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
+  Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -465,6 +475,8 @@ class Engine {
   template <typename MayTake>
   Status commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take)
       WQ_REQUIRES(mutex_);
+  void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
+  void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
@@ -515,6 +527,7 @@ class Engine {
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
+  Prng prng_ WQ_GUARDED_BY(mutex_);  // what it gives is written into commands
   JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;

@@ -2,6 +2,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 namespace {
@@ -30,7 +31,7 @@ NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms)
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -188,6 +189,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
     }
   }
   if (job.last_error) view.last_error = *job.last_error;
+  if (job.progress) view.progress = *job.progress;
   view.body = job.body;
 }
 
@@ -210,6 +212,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.ready_seq = row.state == JobState::ready ? row.position : 0;
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
+  view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
   return view;
 }

@@ -15,6 +15,7 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
   if (fields & config_status) into.status = from.status;
+  if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
 }
 
 // The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane

@@ -195,9 +195,8 @@ Status Engine::load_leases() {
         state_.find(*id)) {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
-    stored.row.last_error = stored.error;
-    loaded.push_back(
-        state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
+    loaded.push_back(state_.add_stored(queue, *id, stored.full_row(), std::move(stored.body),
+                                       stored.has_state_row));
   }
   WQ_TRY(cursor->status());
   // As before the reopen, who has held longest is the first.
@@ -254,6 +253,8 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::lease:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return {};
     case CommandType::dead_replay:

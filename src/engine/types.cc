@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/prng.h"
+
 namespace wq {
 namespace {
 
@@ -60,6 +62,12 @@ size_t utf8_sequence_bytes(std::string_view text) {
 int64_t backoff_delay_ms(const Backoff& policy, uint32_t failures) {
   if (failures == 0) return 0;
   return std::clamp<int64_t>(raw_delay_ms(policy, failures), 0, delay_ms_max);
+}
+
+int64_t drawn_delay_ms(const Backoff& policy, uint32_t failures, Prng& prng) {
+  const int64_t delay_ms = backoff_delay_ms(policy, failures);
+  const auto spread_ms = static_cast<uint64_t>(delay_ms) * policy.jitter_permille / 1'000;
+  return delay_ms - static_cast<int64_t>(prng.below(spread_ms + 1));
 }
 
 bool queue_name_valid(std::string_view name) {

@@ -12,7 +12,8 @@ import unittest
 from cli_case import PROGRAM, CliCase
 
 COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release",), ("extend",),
-            ("cancel",), ("stat",), ("ls",), ("show",), ("dead",), ("dead", "ls"),
+            ("cancel",), ("reprioritise",), ("progress",), ("stat",), ("ls",), ("show",), ("dead",),
+            ("dead", "ls"),
             ("dead", "show"), ("dead", "replay"), ("dead", "rm"), ("dead", "purge"), ("queue",),
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),

@@ -217,6 +217,12 @@ inline std::vector<QueueCall> job_calls() {
          wq_job_explanation explanation = WQ_JOB_EXPLANATION_INIT;
          return wq_job_explain(q, 1, &explanation, nullptr, e);
        }},
+      {"wq_job_reprioritise", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_job_reprioritise(q, 1, 5, c, e); }},
+      {"wq_job_progress", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_job_progress(q, 1, 1, "half", 4, c, e);
+       }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},
       {"wq_extend", WQ_STALE,

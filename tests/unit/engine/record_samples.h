@@ -21,6 +21,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
     CommandType::transact,
+    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
 };
 
 class SampleMaker {
