@@ -157,7 +157,7 @@ WQ_AT(wq_queue_stats, replayed_total, 120);
 WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
 
-WQ_SIZE(wq_job_spec, 96);
+WQ_SIZE(wq_job_spec, 184);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -172,6 +172,15 @@ WQ_AT(wq_job_spec, backoff_count, 68);
 WQ_AT(wq_job_spec, backoff_base_ms, 72);
 WQ_AT(wq_job_spec, backoff_max_ms, 80);
 WQ_AT(wq_job_spec, backoff_list_ms, 88);
+WQ_AT(wq_job_spec, unique_key, 96);
+WQ_AT(wq_job_spec, unique_ttl_ms, 112);
+WQ_AT(wq_job_spec, unique_until, 120);
+WQ_AT(wq_job_spec, reserved_0, 124);
+WQ_AT(wq_job_spec, debounce_key, 128);
+WQ_AT(wq_job_spec, debounce_ms, 144);
+WQ_AT(wq_job_spec, debounce_max_ms, 152);
+WQ_AT(wq_job_spec, idempotency_key, 160);
+WQ_AT(wq_job_spec, idempotency_ms, 176);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -271,7 +280,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 184);
+WQ_SIZE(wq_job_record, 248);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -298,6 +307,13 @@ WQ_AT(wq_job_record, headers_count, 128);
 WQ_AT(wq_job_record, payload, 136);
 WQ_AT(wq_job_record, last_error, 152);
 WQ_AT(wq_job_record, queue_name, 168);
+WQ_AT(wq_job_record, key, 184);
+WQ_AT(wq_job_record, key_rule, 200);
+WQ_AT(wq_job_record, reserved_1, 204);
+WQ_AT(wq_job_record, key_ms, 208);
+WQ_AT(wq_job_record, key_until_ms, 216);
+WQ_AT(wq_job_record, idempotency_key, 224);
+WQ_AT(wq_job_record, idempotency_ms, 240);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -47,6 +48,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.payload = view_bytes(job.envelope.payload);
   out.last_error = view_text(row.last_error);
   out.queue_name = view_text(job.queue_name);
+  tell_record_keys(job, out);
   return out;
 }
 
@@ -173,6 +175,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));
   row.last_error = as_text(error);
+  WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/job_keys.h"
 
 namespace wq::cli {
 
@@ -24,6 +25,7 @@ struct PushOptions {
   uint32_t max_attempts = 0;
   bool partial = false;
   bool ids = false;
+  KeyOptions keys;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -69,6 +71,16 @@ struct CancelOptions {
   std::string queue;
 };
 int run_cancel(Context& context, const CancelOptions& options);
+
+// ---- key.cc
+struct KeyCommandOptions {
+  std::string queue = "default";
+  std::string kind = "unique";
+  std::string key;  // release: a token
+};
+int run_key_show(Context& context, const KeyCommandOptions& options);
+int run_key_cancel(Context& context, const KeyCommandOptions& options);
+int run_key_release(Context& context, const KeyCommandOptions& options);
 
 // ---- inspect.cc
 struct StatOptions {

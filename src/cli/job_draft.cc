@@ -124,7 +124,8 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   }
   if (draft.has_priority && draft.priority > priority_max) return "priority: outside 0 to 255";
   if (draft.max_attempts > attempts_max) return "max_attempts: outside 1 to 1,000,001";
-  const std::string problem = headers_problem(draft);
+  std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
+  if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
 }
 
@@ -151,6 +152,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.backoff_max_ms = draft.backoff.max_ms;
     spec.backoff_count = static_cast<uint32_t>(draft.backoff.list_ms.size());
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
+    fill_keys(draft.keys, spec);
     specs_.push_back(spec);
   }
 }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/job_keys.h"
+
 namespace wq::cli {
 
 struct Backoff {
@@ -30,6 +32,7 @@ struct JobDraft {
   uint32_t priority = 0;
   uint32_t max_attempts = 0;
   Backoff backoff;
+  JobKeys keys;
 };
 
 // "NAME=VALUE"

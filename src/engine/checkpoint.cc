@@ -17,6 +17,7 @@ Status Engine::run_checkpoint() {
   Status written;
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
+  WQ_TRY(expire_keys());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -286,6 +287,7 @@ Status Engine::sweep_trash() {
       WQ_TRY(store_->reclaim(Family::ready, ready_key(whole.queue, whole.priority, whole.seq_low),
                              prefix_end(ready_key(whole.queue, whole.priority, whole.seq_high))));
     }
+    WQ_TRY(forget_keys_of_cleared(whole.queue));
     MutexLock lock(mutex_);
     std::erase_if(state_.trash, [&](const TrashRow& t) {
       return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&

@@ -35,6 +35,8 @@ enum class CommandType : uint16_t {
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
+  key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
 };
 
 struct NewJob {

@@ -51,6 +51,10 @@ inline Status import_is_open() {
                 "store and import again");
 }
 
+inline Status key_is_held(JobId holder) {
+  return Status(Code::duplicate, "job " + std::to_string(holder) + " holds the key");
+}
+
 inline Status no_such_queue() {
   return Status(Code::not_found, "the queue does not exist (any more)");
 }
@@ -93,6 +97,66 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     } catch (...) {
       set_failure("a stored job could not be changed");
       throw;
+    }
+  }
+}
+
+// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
+template <typename Body>
+Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
+  std::vector<const std::string*> unknown;
+  for (;;) {
+    uint64_t version = 0;
+    unknown.clear();
+    {
+      MutexLock lock(mutex_);
+      SideTable& table = state_.side(family);
+      for (const std::string& key : keys) {
+        if (!table.find(key)) unknown.push_back(&key);
+      }
+      if (unknown.empty()) {
+        const Status status = body();
+        table.drop_clean(side_rows_kept_max);
+        return status;
+      }
+      version = store_version_;
+    }
+    std::vector<std::optional<std::string>> values;
+    for (const std::string* key : unknown) {
+      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
+      values.push_back(std::move(value));
+    }
+    MutexLock lock(mutex_);
+    if (version != store_version_) continue;
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      state_.side(family).load(*unknown[i], std::move(values[i]));
+    }
+  }
+}
+
+// Runs `body(cold)` under the mutex with these rows of the family `unique` known, and with the jobs
+// that they name, and job `also` if not 0, either resident or in `cold`, as the store has them.
+template <typename Body>
+Status Engine::with_holders(std::span<const std::string> rows, JobId also, Body&& body) {
+  ColdJobs cold;
+  uint64_t version = 0;
+  for (;;) {
+    std::vector<JobId> unknown;
+    const auto look = [&]() WQ_REQUIRES(mutex_) -> Status {
+      if (version != store_version_) cold.clear();
+      version = store_version_;
+      if (also != 0) cold.add_unknown(state_, also, unknown);
+      for (const std::string& row_key : rows) {
+        WQ_TRY_SET(const JobId holder, named_holder(state_, row_key));
+        if (holder != 0) cold.add_unknown(state_, holder, unknown);
+      }
+      return unknown.empty() ? body(cold) : Status();
+    };
+    WQ_TRY(with_rows(Family::unique, rows, look));
+    if (unknown.empty()) return {};
+    for (const JobId id : unknown) {
+      WQ_TRY_SET(StoredJob job, read_job(*store_, id));
+      cold.put(std::move(job));
     }
   }
 }

@@ -13,13 +13,6 @@ namespace {
 constexpr size_t kv_list_max = 1'000;
 constexpr size_t kv_expire_step_rows = 1'000;
 
-Status admit_key(std::string_view key) {
-  if (key.empty()) return Status(Code::invalid, "key: is empty");
-  if (key.size() <= key_bytes_max) return {};
-  return Status(Code::too_large, "key: " + std::to_string(key.size()) + " bytes, at most " +
-                                     std::to_string(key_bytes_max));
-}
-
 Status admit_value(std::string_view value) {
   if (value.size() <= kv_value_bytes_max) return {};
   return Status(Code::too_large, "value: " + std::to_string(value.size()) + " bytes, at most " +
@@ -66,42 +59,9 @@ Result<int64_t> parse_counter(std::string_view text) {
 
 }  // namespace
 
-// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
-template <typename Body>
-Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
-  std::vector<const std::string*> unknown;
-  for (;;) {
-    uint64_t version = 0;
-    unknown.clear();
-    {
-      MutexLock lock(mutex_);
-      SideTable& table = state_.side(family);
-      for (const std::string& key : keys) {
-        if (!table.find(key)) unknown.push_back(&key);
-      }
-      if (unknown.empty()) {
-        const Status status = body();
-        table.drop_clean(side_rows_kept_max);
-        return status;
-      }
-      version = store_version_;
-    }
-    std::vector<std::optional<std::string>> values;
-    for (const std::string* key : unknown) {
-      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
-      values.push_back(std::move(value));
-    }
-    MutexLock lock(mutex_);
-    if (version != store_version_) continue;
-    for (size_t i = 0; i < unknown.size(); ++i) {
-      state_.side(family).load(*unknown[i], std::move(values[i]));
-    }
-  }
-}
-
 Result<KvEntry> Engine::kv_get(std::string_view key) {
   WQ_ENTER();
-  WQ_TRY(admit_key(key));
+  WQ_TRY(admit_key("key", key));
   KvEntry out;
   const std::string row_key = kv_row_key(key);
   const auto read = [&]() WQ_REQUIRES(mutex_) -> Status {
@@ -118,7 +78,7 @@ Result<KvEntry> Engine::kv_get(std::string_view key) {
 template <typename Decide>
 Status Engine::kv_change(std::string_view key, CallOptions& call, Decide&& decide) {
   WQ_ENTER();
-  WQ_TRY(admit_key(key));
+  WQ_TRY(admit_key("key", key));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   const std::string row_key = kv_row_key(key);

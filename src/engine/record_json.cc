@@ -53,6 +53,10 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::key_release:
+      return "key_release";
+    case CommandType::key_forget:
+      return "key_forget";
   }
   return "unknown";
 }

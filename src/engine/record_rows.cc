@@ -113,7 +113,8 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .since_ms = table->since_ms(),
                  .leased_ms = table->leased_ms(),
                  .deadline_ms = table->deadline_ms(),
-                 .last_error = as_text(image.in_input(vector_bytes(table->last_error())))};
+                 .last_error = as_text(image.in_input(vector_bytes(table->last_error()))),
+                 .key_until_ms = table->key_until_ms()};
   return check_job_row(decoded.row);
 }
 

@@ -297,6 +297,7 @@ void State::set_history(Job* job, const JobRow& row) {
   job->replays = row.replays;
   job->generation = row.generation;
   job->leased_ms = row.leased_ms;
+  job->key_until_ms = row.key_until_ms;
   set_error(job, row.last_error);
 }
 
@@ -403,6 +404,7 @@ void State::capture(Job* job) {
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
   row.deadline_ms = job->deadline_ms;
+  row.key_until_ms = job->key_until_ms;
   if (job->last_error) out.error = *job->last_error;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;

@@ -40,6 +40,7 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
+  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
@@ -48,6 +49,10 @@ Backoff bad_list() {
 }
 
 const CommandRule command_rules[] = {
+    {"forget no row", CommandType::key_forget, [](Command& c) { c.kv.clear(); }},
+    {"forget a row that stays", CommandType::key_forget,
+     [](Command& c) { c.kv[0] = {.key = "u1234k", .value = "x"}; }},
+    {"release by no job", CommandType::key_release, [](Command& c) { c.settles.clear(); }},
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
     {"type 17", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(17); }},
     {"now", CommandType::open, [](Command& c) { c.now_ms = -1; }},
@@ -176,17 +181,28 @@ std::string encode_blindly(const Command& c) {
                                          s.flags, s.priority, s.delay_ms, error));
     tokens.emplace_back(s.id, s.generation);
   }
+  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
+  for (const KvChange& change : c.kv) {
+    const auto key = bytes(change.key);
+    const auto value = bytes(change.value);
+    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
+  }
+  const auto kv = b.CreateVector(changes);
   const auto settles = b.CreateVector(items);
   const auto token_vector = b.CreateVectorOfStructs(tokens);
   const CommandType t = c.type;
   const bool lease = t == CommandType::lease;
   const bool by_id = lease || t == CommandType::expire || t == CommandType::promote;
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
-                        t == CommandType::dead_replay || t == CommandType::dead_remove;
+                        t == CommandType::dead_replay || t == CommandType::dead_remove ||
+                        t == CommandType::key_release;
+  const bool forget = t == CommandType::key_forget;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && t != CommandType::open && t != CommandType::close) table.add_queue(c.queue);
+  const bool of_store = t == CommandType::open || t == CommandType::close || forget;
+  if (!by_id && !of_store) table.add_queue(c.queue);
+  if (forget) table.add_kv(kv);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
   if (by_token) table.add_tokens(token_vector);

@@ -54,6 +54,18 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) return out;
   if (prng_.below(2) == 0) out.expires_ms = time_ms();
   if (prng_.below(2) == 0) out.retry_until_ms = time_ms();
+  const auto up_to_delay_max = [&] {
+    return static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
+  };
+  if (prng_.below(2) == 0) {
+    out.key_rule = static_cast<KeyRule>(1 + prng_.below(4));
+    out.key = keep("k" + bytes(key_bytes_max - 1));
+    out.key_ms = up_to_delay_max();
+  }
+  if (prng_.below(2) == 0) {
+    out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
+    out.idempotency_ms = 1 + up_to_delay_max();
+  }
   return out;
 }
 
@@ -120,7 +132,9 @@ Command SampleMaker::command(CommandType type) {
     }
   }
   add_imports(out);
-  for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
+  for (size_t i = item_count(); i > 0; --i) {
+    out.kv.push_back(kv_change(type == CommandType::key_forget));
+  }
   const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -140,10 +154,10 @@ Command SampleMaker::command(CommandType type) {
   return out;
 }
 
-KvChange SampleMaker::kv_change() {
+KvChange SampleMaker::kv_change(bool forget) {
   KvChange out;
   out.key = keep("k" + bytes(prng_.below(3) == 0 ? key_bytes_max - 1 : 10));
-  out.erase = prng_.below(3) == 0;
+  out.erase = forget || prng_.below(3) == 0;
   if (out.erase) return out;
   out.value = keep(bytes(100));
   out.expires_ms = prng_.below(2) == 0 ? 0 : time_ms();
@@ -188,6 +202,7 @@ JobRow SampleMaker::job_row() {
   out.since_ms = time_ms();
   out.leased_ms = time_ms();
   out.deadline_ms = time_ms();
+  out.key_until_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
   return out;
 }
@@ -321,7 +336,10 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::import_end:
       return true;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return same_all(a.kv, b.kv, same_kv);
+    case CommandType::key_release:
+      return same_tokens(a, b);
   }
   return false;
 }
@@ -330,7 +348,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.last_error);
+                    r.leased_ms, r.deadline_ms, r.last_error, r.key_until_ms);
   };
   return parts(a) == parts(b);
 }

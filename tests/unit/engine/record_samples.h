@@ -20,6 +20,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
+    CommandType::key_release, CommandType::key_forget,
 };
 
 class SampleMaker {
@@ -44,7 +45,7 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
-  KvChange kv_change();
+  KvChange kv_change(bool forget);
 
   Prng prng_;
   Encoder encoder_;
