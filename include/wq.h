@@ -1118,9 +1118,9 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
  * the durability asked for, also with `call->cq`: no event follows.
  * When memory is full of unfinished work it waits for the checkpoint that makes room.
  * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1338,7 +1338,7 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
  * Of several replays of one entry exactly one wins; the others answer WQ_STALE. A unique key that
  * its death freed (WQ_UNIQUE_DONE) is taken again.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
- *          message names it, and the dead letter stays); WQ_E_NOT_FOUND (no such job in this queue),
+ *          message names it, the dead letter stays); WQ_E_NOT_FOUND (no such job in this queue),
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
  *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.

@@ -103,7 +103,7 @@ struct JobSpec {
   uint32_t max_attempts = 0;
   Backoff backoff;
   JobTraits traits;
-  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each job of the key puts off the start
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
 };
 
 struct EnqueueOutcome {
@@ -435,7 +435,7 @@ class Engine {
   Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
   Status forget_keys(std::span<const std::string> rows) WQ_REQUIRES(checkpoint_mutex_);
   Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
-  Status forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
+  Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

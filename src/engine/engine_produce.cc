@@ -1,6 +1,4 @@
 // Produce: enqueue, cancel, get.
-#include <algorithm>
-
 #include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
@@ -12,6 +10,14 @@ namespace {
 int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   if (spec.run_at_ms != 0) return spec.run_at_ms > now_ms ? spec.run_at_ms : 0;
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
+}
+
+std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
+                            const std::vector<std::pair<size_t, size_t>>& places) {
+  std::vector<Bytes> views;
+  views.reserve(places.size());
+  for (const auto& [offset, size] : places) views.emplace_back(arena.data() + offset, size);
+  return views;
 }
 
 // What may keep a queue from taking jobs at all.
@@ -89,11 +95,8 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
   if (keyed) {
-    std::vector<Bytes> envelopes;
-    for (const auto& [offset, size] : places) envelopes.emplace_back(arena.data() + offset, size);
-    std::vector<EnqueueOutcome> told(accepted);
-    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, told));
-    std::copy_n(told.begin(), std::min(accepted, outcomes.size()), outcomes.begin());
+    const std::vector<Bytes> envelopes = views_of(arena, places);
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
     return accepted;
   }
   Lsn lsn = 0;
@@ -146,8 +149,10 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
       job.max_attempts = specs[i].max_attempts;
       job.envelope = envelopes[i];
       WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
-      outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
-                                : EnqueueOutcome{Code::ok, job.id};
+      if (i < outcomes.size()) {
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
+                                  : EnqueueOutcome{Code::ok, job.id};
+      }
       if (holder == 0) command.jobs.push_back(job);
     }
     if (command.jobs.empty()) return {};

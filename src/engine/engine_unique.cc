@@ -198,15 +198,16 @@ Status Engine::expire_keys() {
   }
 }
 
-// A clear or delete ends jobs without looking at them: their rows are found by the queue.
-Status Engine::forget_keys_of_cleared(QueueId queue) {
+// A clear or delete ends jobs without looking at them: their rows are found by the queue. False if
+// the store is closing.
+Result<bool> Engine::forget_keys_of_cleared(QueueId queue) {
   for (const KeyKind kind : {KeyKind::unique, KeyKind::debounce, KeyKind::idempotency}) {
     const std::string first = key_row_key(kind, queue, std::string_view());
     std::string after = first;
     for (bool more = true; more;) {
       {
         MutexLock lock(mutex_);
-        if (stopping_ || closed_.load()) return {};
+        if (stopping_ || closed_.load()) return false;
       }
       std::vector<std::string> rows;
       const auto cursor = store_->scan(Family::unique, after, prefix_end(first));
@@ -219,7 +220,7 @@ Status Engine::forget_keys_of_cleared(QueueId queue) {
       if (more) WQ_TRY(forget_keys(rows));
     }
   }
-  return {};
+  return true;
 }
 
 }  // namespace wq

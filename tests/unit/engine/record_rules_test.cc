@@ -145,6 +145,20 @@ TEST(RecordRules, EncoderRefusesToBreakThem) {
   }
 }
 
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::KvChange>>> encode_kv(
+    FlatBufferBuilder& b, const Command& c) {
+  const auto bytes = [&](std::string_view text) {
+    return b.CreateVector(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  };
+  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
+  for (const KvChange& change : c.kv) {
+    const auto key = bytes(change.key);
+    const auto value = bytes(change.value);
+    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
+  }
+  return b.CreateVector(changes);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
@@ -181,13 +195,7 @@ std::string encode_blindly(const Command& c) {
                                          s.flags, s.priority, s.delay_ms, error));
     tokens.emplace_back(s.id, s.generation);
   }
-  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
-  for (const KvChange& change : c.kv) {
-    const auto key = bytes(change.key);
-    const auto value = bytes(change.value);
-    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
-  }
-  const auto kv = b.CreateVector(changes);
+  const auto kv = encode_kv(b, c);
   const auto settles = b.CreateVector(items);
   const auto token_vector = b.CreateVectorOfStructs(tokens);
   const CommandType t = c.type;
