@@ -15,8 +15,9 @@ CLI::App& add_command(CLI::App& group, Command& chosen, const char* name, const 
   CLI::App& command = *group.add_subcommand(name, description);
   const auto options = std::make_shared<KeyCommandOptions>();
   const bool release = run == run_key_release;
-  command.add_option(release ? "token" : "key", options->key,
-                     release ? "Token as wq pull prints it" : "The key, byte for byte")
+  command
+      .add_option(release ? "token" : "key", options->key,
+                  release ? "Token as wq pull prints it" : "The key, byte for byte")
       ->required();
   command.add_option("-q,--queue", options->queue, "Queue")
       ->type_name("NAME")

@@ -133,8 +133,8 @@ size_t known_members(const Json& value, std::initializer_list<const char*> names
 }
 
 void read_unique(const Json& value, JobKeys& keys) {
-  keys.unique = key_member("unique", value,
-                           known_members(value, {"key", "key_base64", "until", "ttl_ms"}));
+  keys.unique =
+      key_member("unique", value, known_members(value, {"key", "key_base64", "until", "ttl_ms"}));
   const auto until = value.find("until");
   const std::string name = until == value.end() ? "done" : text_of("unique.until", *until);
   keys.unique_until = name == "started" ? WQ_UNIQUE_STARTED

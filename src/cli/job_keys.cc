@@ -39,7 +39,8 @@ void add_key_options(CLI::App& command, KeyOptions& options) {
       ->excludes("--unique")
       ->excludes("--delay")
       ->excludes("--at");
-  command.add_option("--window", o.debounce_window, "Ready this long after the last job of the key")
+  command
+      .add_option("--window", o.debounce_window, "Ready this long after the last job of the key")
       ->type_name("DURATION")
       ->needs("--debounce");
   command.add_option("--max-wait", o.debounce_max, "But no later than this after the first")
@@ -72,8 +73,8 @@ JobKeys parse_keys(const KeyOptions& options) {
 }
 
 std::string keys_problem(const JobKeys& keys, bool has_time) {
-  for (const int64_t time_ms : {keys.unique_ttl_ms, keys.debounce_ms, keys.debounce_max_ms,
-                                keys.idempotency_ms}) {
+  for (const int64_t time_ms :
+       {keys.unique_ttl_ms, keys.debounce_ms, keys.debounce_max_ms, keys.idempotency_ms}) {
     if (time_ms < 0 || time_ms > time_max_ms) return "keys: a time is outside 0 to 100 years";
   }
   const std::string problems[] = {key_problem("unique", keys.unique),

@@ -162,8 +162,10 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
                    " is over the limit of 1000001");
   }
   WQ_TRY(admit_backoff(spec.backoff));
-  if (!spec.traits.has_keys() && spec.debounce_ms == 0) return {};
-  WQ_TRY(admit_keys(spec.traits));
+  const JobTraits& traits = spec.traits;
+  const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;
+  if (!traits.has_keys() && traits.key.empty() && !timed) return {};
+  WQ_TRY(admit_keys(traits));
   return admit_debounce(spec);
 }
 

@@ -101,16 +101,23 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
   }
 }
 
-// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
+// Runs `body` under the mutex with the rows of these keys known to the side table of `family`. What
+// was read becomes known in the same critical section: others that forget clean rows never come in
+// between.
 template <typename Body>
 Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
   std::vector<const std::string*> unknown;
+  std::vector<std::optional<std::string>> values;  // of `unknown`
+  uint64_t version = 0;
   for (;;) {
-    uint64_t version = 0;
-    unknown.clear();
     {
       MutexLock lock(mutex_);
       SideTable& table = state_.side(family);
+      for (size_t i = 0; i < values.size() && version == store_version_; ++i) {
+        table.load(*unknown[i], std::move(values[i]));
+      }
+      unknown.clear();
+      values.clear();
       for (const std::string& key : keys) {
         if (!table.find(key)) unknown.push_back(&key);
       }
@@ -121,15 +128,9 @@ Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&
       }
       version = store_version_;
     }
-    std::vector<std::optional<std::string>> values;
     for (const std::string* key : unknown) {
       WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
       values.push_back(std::move(value));
-    }
-    MutexLock lock(mutex_);
-    if (version != store_version_) continue;
-    for (size_t i = 0; i < unknown.size(); ++i) {
-      state_.side(family).load(*unknown[i], std::move(values[i]));
     }
   }
 }

@@ -66,8 +66,9 @@ Result<JobId> Engine::cancel_key(QueueId id, KeyKind kind, std::string_view key,
   WQ_ENTER();
   WQ_TRY(admit_key_name(kind, key));
   if (kind == KeyKind::idempotency) {
-    return Status(Code::invalid, "kind: an idempotency key stands for a job that may have ended; "
-                                 "cancel the job by its id");
+    return Status(Code::invalid,
+                  "kind: an idempotency key stands for a job that may have ended; "
+                  "cancel the job by its id");
   }
   const std::string row_key = key_row_key(kind, id, key);
   JobId holder = 0;

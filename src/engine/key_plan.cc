@@ -33,8 +33,7 @@ JobGlance glance(const State& state, ColdJobs& cold, JobId id) {
   WQ_CHECK(stored != nullptr);
   const JobRow& row = stored->row;
   const Queue* queue = state.find_queue(row.queue);
-  return {queue && is_live_row(queue, row), row.queue, row.state, row.generation,
-          row.key_until_ms};
+  return {queue && is_live_row(queue, row), row.queue, row.state, row.generation, row.key_until_ms};
 }
 
 Result<JobId> named_holder(const State& state, const std::string& row_key) {

@@ -9,7 +9,10 @@ namespace {
 class KeyScanner {
  public:
   KeyScanner(const State& state, const Store& store, VerifyReport& report)
-      : state_(state), store_(store), jobs_(store), table_(state.side(Family::unique)),
+      : state_(state),
+        store_(store),
+        jobs_(store),
+        table_(state.side(Family::unique)),
         report_(report) {}
 
   Status run(uint64_t jobs_holding) {

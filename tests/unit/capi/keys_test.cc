@@ -115,8 +115,8 @@ TEST_F(CapiKeys, ManyTellEachJob) {
   wq_enqueued out[3] = {WQ_ENQUEUED_INIT, WQ_ENQUEUED_INIT, WQ_ENQUEUED_INIT};
   size_t accepted = 9;
   const auto many = [&](size_t n) {
-    return wq_enqueue_many(queue_, specs.data(), n, sizeof specs[0], 0, nullptr, out,
-                           sizeof out[0], &accepted, err());
+    return wq_enqueue_many(queue_, specs.data(), n, sizeof specs[0], 0, nullptr, out, sizeof out[0],
+                           &accepted, err());
   };
   EXPECT_OK(many(3));
   EXPECT_EQ(accepted, 2u);

@@ -45,8 +45,7 @@ class UniqueTest : public testing::TestWithParam<Mode> {
     config.max_retries = 1;
     config.lease_ms = 10'000;
     config.durability = Durability::process;
-    queue_ = harness_.queue("q", config,
-                            config_max_retries | config_lease_ms | config_durability);
+    queue_ = harness_.queue("q", config, config_max_retries | config_lease_ms | config_durability);
   }
 
   static JobSpec unique(std::string_view key, KeyRule rule, int64_t ttl_ms = 0) {
@@ -184,16 +183,37 @@ class UniqueFate : public UniqueTest {
     job.id = id;
     for (const char step : steps) {
       switch (step) {
-        case 'l': job = lease_one(); break;
-        case 'a': EXPECT_EQ(settle(job, SettleKind::ack), Code::ok); break;
-        case 'n': EXPECT_EQ(settle(job, SettleKind::nack, 5'000), Code::ok); break;
-        case 'r': EXPECT_EQ(settle(job, SettleKind::release), Code::ok); break;
-        case 'f': EXPECT_EQ(settle(job, SettleKind::fail), Code::ok); break;
-        case 'x': shake(); harness_.advance(10'001); break;
-        case 'c': EXPECT_EQ(cancel(job.id), Code::ok); break;
-        case 'R': EXPECT_EQ(replay(job.id, job.generation), Code::ok); break;
-        case 'D': EXPECT_EQ(discard(job.id, job.generation), Code::ok); break;
-        case 'C': clear(clearable_states); break;
+        case 'l':
+          job = lease_one();
+          break;
+        case 'a':
+          EXPECT_EQ(settle(job, SettleKind::ack), Code::ok);
+          break;
+        case 'n':
+          EXPECT_EQ(settle(job, SettleKind::nack, 5'000), Code::ok);
+          break;
+        case 'r':
+          EXPECT_EQ(settle(job, SettleKind::release), Code::ok);
+          break;
+        case 'f':
+          EXPECT_EQ(settle(job, SettleKind::fail), Code::ok);
+          break;
+        case 'x':
+          shake();
+          harness_.advance(10'001);
+          break;
+        case 'c':
+          EXPECT_EQ(cancel(job.id), Code::ok);
+          break;
+        case 'R':
+          EXPECT_EQ(replay(job.id, job.generation), Code::ok);
+          break;
+        case 'D':
+          EXPECT_EQ(discard(job.id, job.generation), Code::ok);
+          break;
+        case 'C':
+          clear(clearable_states);
+          break;
         case 'Q': {
           shake();
           CallOptions call;
@@ -201,7 +221,8 @@ class UniqueFate : public UniqueTest {
           open_queue();
           break;
         }
-        default: FAIL() << step;
+        default:
+          FAIL() << step;
       }
     }
   }
@@ -454,10 +475,14 @@ TEST_P(UniqueTest, AJobIsCancelledByItsKey) {
 
 TEST_P(UniqueTest, ManyAtOnceAreToldOneByOne) {
   const JobId held = take(unique("held", KeyRule::until_done));
-  const JobSpec specs[] = {unique("a", KeyRule::until_done),    JobSpec(),
-                           unique("held", KeyRule::until_done), unique("a", KeyRule::until_done),
-                           idempotent("i", 1'000),              idempotent("i", 1'000),
-                           debounced("d", 1'000),               debounced("d", 2'000)};
+  const JobSpec specs[] = {unique("a", KeyRule::until_done),
+                           JobSpec(),
+                           unique("held", KeyRule::until_done),
+                           unique("a", KeyRule::until_done),
+                           idempotent("i", 1'000),
+                           idempotent("i", 1'000),
+                           debounced("d", 1'000),
+                           debounced("d", 2'000)};
   EnqueueOutcome out[8];
   shake();
   CallOptions call;
