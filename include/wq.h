@@ -88,6 +88,7 @@ done:
      payload              0..16 MiB; wq_store_options.payload_bytes_max raises that to 256 MiB
      headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
      error text           any length; kept up to 4 KiB, cut at a character edge
+     keys                 1..512 bytes; their times are 0..100 years, windows 1 ms or more
      priority             0..255; 0 goes first, 100 is the default
      delay, run-at        0..100 years from now; a run-at in the past is ready at once
      lease_ms             1 ms .. 100 years; queue default 60,000
@@ -278,6 +279,18 @@ extern "C" {
 /* A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts are
  * left. Also when WQ_OPEN_EXPIRE_LEASES takes it back. */
 #define WQ_JOB_FAIL_ON_TIMEOUT 2u
+
+/* wq_job_spec.unique_until: which moment in the life of a job frees its unique key */
+#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work */
+#define WQ_UNIQUE_DONE 2u    /* its end or its death; a replay takes the key again */
+#define WQ_UNIQUE_GONE 3u    /* its end: a dead one still holds the key */
+/* wq_job_record.key_rule: one of the three, or: the key is a debounce key */
+#define WQ_KEY_RULE_DEBOUNCE 4u
+
+/* Kinds of keys, for wq_key_holder and wq_key_cancel. */
+#define WQ_KEY_UNIQUE 1u
+#define WQ_KEY_DEBOUNCE 2u
+#define WQ_KEY_IDEMPOTENCY 3u
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -546,15 +559,26 @@ typedef struct wq_job_spec {
                              names none, before lease_ms of the queue; 0: none */
   uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
   uint32_t backoff_jitter_permille;
+  /* Keys: see UNIQUE KEYS. Empty: none. Not together: unique_key and debounce_key. */
+  wq_bytes unique_key;
+  int64_t unique_ttl_ms;   /* the key is held no longer than this; 0: no limit */
+  uint32_t unique_until;   /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
+  uint32_t reserved_0;
+  wq_bytes debounce_key;   /* goes with debounce_ms; not together with delay_ms or run_at_ms */
+  int64_t debounce_ms;     /* the job is due this long after the last one of its key */
+  int64_t debounce_max_ms; /* but no later than this after the first one; 0: no limit */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;  /* how long a second job of the key is the first one */
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0}
+#define WQ_JOB_SPEC_INIT                                                                         \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0,      \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
   uint32_t struct_size;
   int32_t code;    /* WQ_OK, or why not */
-  uint64_t job_id; /* 0 unless WQ_OK */
+  uint64_t job_id; /* WQ_DUPLICATE: the job that holds the key; else 0 unless WQ_OK */
   uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
 } wq_enqueued;
 #define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
@@ -731,10 +755,18 @@ typedef struct wq_job_record {
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
+  wq_bytes key;           /* its unique or debounce key */
+  uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
+  uint32_t reserved_1;
+  int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
+  int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
+   {NULL, 0}, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1231,11 +1263,14 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
 
 /* Enqueue one job. It is ready at once, or delayed until its time.
  * Payload and headers are copied; any byte is legal and comes back as given.
- * `out` (may be NULL) gets the job's id.
+ * `out` (may be NULL) gets the job's id. With keys it may meet a job that holds one: WQ_DUPLICATE,
+ * `out` gets that job's id, and nothing changed. It is told when the record of that job has reached
+ * the durability asked for, also with `call->cq`: no event follows.
  * When memory is full of unfinished work it waits for the checkpoint that makes room.
- * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED
- *          (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1249,7 +1284,10 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * returned. *accepted (may be NULL) is how many were taken.
  * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
  * all others the code that is returned. The payloads of one call have at most 512 MiB together.
- * Returns: WQ_OK (n taken); WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
+ * A job that meets the holder of a key (maybe an earlier job of this call) is no refusal: it alone
+ * has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
+ * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
+ *          WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
@@ -1477,8 +1515,10 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
                            wq_error *err);
 
 /* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero.
- * Of several replays of one entry exactly one wins; the others answer WQ_STALE.
- * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
+ * Of several replays of one entry exactly one wins; the others answer WQ_STALE. A unique key that
+ * its death freed (WQ_UNIQUE_DONE) is taken again.
+ * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
+ *          message names it, the dead letter stays); WQ_E_NOT_FOUND (no such job in this queue),
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
  *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
@@ -1508,6 +1548,60 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+
+/* ================================================================================== unique keys */
+
+/* Keys are bytes, of one queue. A job may have a unique or a debounce key, and an idempotency key.
+ *
+ * Unique key: one job of the queue holds it at a time. An enqueue that meets the holder answers
+ * WQ_DUPLICATE with its id. What frees the key, in the same change: the holder's end (acked,
+ * cancelled, removed, cleared, its queue deleted) in every scope; besides its first lease
+ * (WQ_UNIQUE_STARTED), its death (WQ_UNIQUE_STARTED, WQ_UNIQUE_DONE), unique_ttl_ms,
+ * wq_key_release. Nack, release and lost leases leave it, so a retry meets nobody. A job whose key
+ * went to another one leaves that alone.
+ * Debounce key: of jobs that come one after another, each within debounce_ms of the last, only the
+ * last one runs. A later job takes the place of the one that waits, which is gone for good (it
+ * counts as cancelled), and puts the time off to debounce_ms from then, up to debounce_max_ms after
+ * the first of them: what the first one said counts. One that was leased, or whose maximum wait is
+ * over, is left alone; the next job begins anew.
+ * Idempotency key: for idempotency_ms the answer to a further enqueue is WQ_DUPLICATE with the
+ * first job's id, whatever became of that job, also after a clear. For producers that repeat a
+ * request of which they do not know whether it got through. It is asked before the others.
+ * Export and import carry keys with their jobs; the window of a job that has ended stays behind. */
+
+/* Which job holds this key; for an idempotency key: which job a further enqueue would answer with.
+ * Returns: WQ_OK with *job_id set; else *job_id is 0: WQ_E_NOT_FOUND (nobody, or queue deleted);
+ *          WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             uint64_t *job_id, wq_error *err);
+
+/* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
+ * NULL) is that job.
+ * Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it);
+ *          WQ_E_NOT_FOUND (nobody holds it, or queue deleted); WQ_E_INVALID (also
+ *          WQ_KEY_IDEMPOTENCY), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             wq_call *call, uint64_t *job_id, wq_error *err);
+
+/* Give up the unique key of a job before its scope ends; by the holder of its lease only.
+ * WQ_OK as well if it holds none (any more); then call->lsn is 0.
+ * Returns: WQ_OK; WQ_STALE (the lease is held by this generation no more); WQ_E_NOT_FOUND (no such
+ *          id, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
 
 /* ============================================================================= completion queue */
 

@@ -163,7 +163,7 @@ WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
 WQ_AT(wq_queue_stats, jobs_expired_total, 144);
 
-WQ_SIZE(wq_job_spec, 128);
+WQ_SIZE(wq_job_spec, 216);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -183,6 +183,15 @@ WQ_AT(wq_job_spec, retry_until_ms, 104);
 WQ_AT(wq_job_spec, timeout_ms, 112);
 WQ_AT(wq_job_spec, max_exceptions, 120);
 WQ_AT(wq_job_spec, backoff_jitter_permille, 124);
+WQ_AT(wq_job_spec, unique_key, 96);
+WQ_AT(wq_job_spec, unique_ttl_ms, 112);
+WQ_AT(wq_job_spec, unique_until, 120);
+WQ_AT(wq_job_spec, reserved_0, 124);
+WQ_AT(wq_job_spec, debounce_key, 128);
+WQ_AT(wq_job_spec, debounce_ms, 144);
+WQ_AT(wq_job_spec, debounce_max_ms, 152);
+WQ_AT(wq_job_spec, idempotency_key, 160);
+WQ_AT(wq_job_spec, idempotency_ms, 176);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -293,7 +302,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 240);
+WQ_SIZE(wq_job_record, 304);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -328,6 +337,13 @@ WQ_AT(wq_job_record, flags, 212);
 WQ_AT(wq_job_record, backoff_jitter_permille, 216);
 WQ_AT(wq_job_record, reserved_1, 220);
 WQ_AT(wq_job_record, progress, 224);
+WQ_AT(wq_job_record, key, 184);
+WQ_AT(wq_job_record, key_rule, 200);
+WQ_AT(wq_job_record, reserved_1, 204);
+WQ_AT(wq_job_record, key_ms, 208);
+WQ_AT(wq_job_record, key_until_ms, 216);
+WQ_AT(wq_job_record, idempotency_key, 224);
+WQ_AT(wq_job_record, idempotency_ms, 240);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

@@ -2,6 +2,7 @@
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
 #include "capi/specs.h"
+#include "capi/keys.h"
 #include "engine/admit.h"
 
 namespace wq {
@@ -43,7 +44,7 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
-  return {};
+  return read_spec_keys(in, out);
 }
 
 namespace {
@@ -61,10 +62,10 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   WQ_TRY(read_spec(*in, headers, spec));
   spec.headers = headers.from(0, headers.size());
   JobId id = 0;
-  WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
-  told.job_id = id;
-  told.lsn = how.options().lsn;
-  return {};
+  Status status = engine.enqueue(queue.id, spec, how.options(), id);
+  if (!status.is_error()) told.job_id = id;  // WQ_DUPLICATE: the holder
+  if (status.ok()) told.lsn = how.options().lsn;
+  return status;
 }
 
 Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
@@ -126,10 +127,13 @@ struct ManyOut {
   }
 };
 
-// Codes and ids for all n: the first `taken` have their ids in `outcomes`, the rest was refused.
+// Codes and ids for all n: the first `taken` have theirs in `outcomes`, the rest was refused.
 void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, size_t taken,
                Code refusal, Lsn lsn) {
-  for (size_t i = 0; i < taken; i++) out.tell(i, Code::ok, outcomes[i].id, lsn);
+  for (size_t i = 0; i < taken; i++) {
+    const bool ok = outcomes[i].code == Code::ok;
+    out.tell(i, outcomes[i].code, outcomes[i].id, ok ? lsn : 0);
+  }
   for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
 }
 
@@ -162,7 +166,10 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
     });
   }
   if (status.ok()) status = read.refusal;
-  if (accepted) *accepted = taken;
+  size_t duplicates = 0;
+  for (size_t i = 0; i < taken; i++) duplicates += outcomes[i].code == Code::duplicate;
+  if (status.ok() && duplicates > 0 && duplicates == taken) status = Code::duplicate;
+  if (accepted) *accepted = taken - duplicates;
   tell_many(out, outcomes, taken, status.code(), how.options().lsn);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -55,6 +56,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.backoff_jitter_permille = backoff.jitter_permille;
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
+  tell_record_keys(job, out);
   return out;
 }
 
@@ -217,6 +219,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes progress;
   WQ_TRY(read_bytes(in.progress.data, in.progress.len, "progress", progress));
   row.progress = as_text(progress);
+  WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   WQ_TRY(read_limits(in, envelope));
   envelope.enqueued_ms = in.enqueued_ms;

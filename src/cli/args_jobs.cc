@@ -35,6 +35,15 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
     {"payload":"x","timeout_ms":5000,"fail_on_timeout":true,"expires_at_ms":1893456000000}
+    {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
+    {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
+    {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
+  wq push --unique user:5 "sync user 5"    # not while another job of that key is there
+  wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
+  wq push --once request-17 x              # pushed again within a day it is the same job
+
+A job that meets another one of its key is not pushed: the id of that one is printed, and if it was
+so with all of them the exit code is 8.
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
 pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
@@ -74,6 +83,7 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
+  add_key_options(command, o.keys);
   add_durability(command, o.durability);
   command.callback([options, &chosen, &command] {
     options->file_given = command.count("--file") > 0;

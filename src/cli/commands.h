@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/job_keys.h"
 
 namespace wq::cli {
 
@@ -27,6 +28,7 @@ struct PushOptions {
   bool fail_on_timeout = false;
   bool partial = false;
   bool ids = false;
+  KeyOptions keys;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -85,6 +87,16 @@ struct ProgressOptions {
   std::string token, note, queue, durability;
 };
 int run_progress(Context& context, const ProgressOptions& options);
+
+// ---- key.cc
+struct KeyCommandOptions {
+  std::string queue = "default";
+  std::string kind = "unique";
+  std::string key;  // release: a token
+};
+int run_key_show(Context& context, const KeyCommandOptions& options);
+int run_key_cancel(Context& context, const KeyCommandOptions& options);
+int run_key_release(Context& context, const KeyCommandOptions& options);
 
 // ---- inspect.cc
 struct StatOptions {

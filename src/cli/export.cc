@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 template <size_t n>
 const char* name_in(const char* const (&names)[n], uint32_t number) {
@@ -109,6 +111,19 @@ Record job_record(const wq_job_record& job) {
   if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
   if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
   if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
+  if (job.key_rule != 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.key))
+        .add("rule", name_in(key_rule_names, job.key_rule))
+        .add("time_ms", job.key_ms)
+        .add("until_ms", job.key_until_ms);
+    record.add("key", std::move(key));
+  }
+  if (job.idempotency_key.len > 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.idempotency_key)).add("window_ms", job.idempotency_ms);
+    record.add("idempotency", std::move(key));
+  }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {
     List headers;

@@ -32,6 +32,8 @@ constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "runnin
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 // The members of one object; every one must be asked for, or it is an error.
 class Members {
@@ -112,7 +114,7 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress;
+  std::string payload, last_error, progress, key, idempotency_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -128,6 +130,8 @@ struct ImportedJob {
     record.last_error = bytes_of(last_error);
     record.progress = bytes_of(progress);
     record.backoff_jitter_permille = backoff.jitter_permille;
+    record.key = bytes_of(key);
+    record.idempotency_key = bytes_of(idempotency_key);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -150,6 +154,23 @@ void read_limits(Members& members, ImportedJob& job) {
   }
   if (members.has("progress") || members.has("progress_base64")) {
     job.progress = members.bytes("progress");
+  }
+}
+
+void read_keys(Members& members, ImportedJob& job) {
+  if (members.has("key")) {
+    Members key("key", members.get("key"));
+    job.key = key.bytes("key");
+    job.record.key_rule = key.one_of("rule", key_rule_names);
+    job.record.key_ms = key.time("time_ms");
+    job.record.key_until_ms = key.time("until_ms");
+    key.finish();
+  }
+  if (members.has("idempotency")) {
+    Members key("idempotency", members.get("idempotency"));
+    job.idempotency_key = key.bytes("key");
+    job.record.idempotency_ms = key.time("window_ms");
+    key.finish();
   }
 }
 
@@ -186,6 +207,7 @@ void read_job(Members& members, ImportedJob& job) {
       header.finish();
     }
   }
+  read_keys(members, job);
   job.payload = members.bytes("payload");
   members.finish();
   job.point();

@@ -7,6 +7,7 @@
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -115,6 +116,7 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
     Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
     job->priority = fresh.priority;
     job->max_attempts = fresh.max_attempts;
+    if (job->traits) WQ_TRY(take_keys(state, *job, command.now_ms));
     if (fresh.due_ms > command.now_ms) {
       state.enter_delayed(job, command.now_ms, fresh.due_ms);
     } else {
@@ -281,6 +283,7 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
     job->attempts = job->exceptions = job->failures = 0;
     job->reason = DeadReason::none;
     ++job->replays;
+    if (job->traits) WQ_TRY(retake_key(state, *job, command.now_ms));
     ++queue->totals.replayed;
     state.enter_ready(job, command.now_ms, false);
   }
@@ -315,6 +318,8 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_reprioritise(state, command, queue);
     case CommandType::progress:
       return apply_progress(state, command, queue);
+    case CommandType::key_release:
+      return apply_key_release(state, command, queue);
     default:
       return misfit(command, "unknown type");
   }
@@ -357,6 +362,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return {};
     case CommandType::expire_jobs:
       return apply_expire_jobs(state, command);
+    case CommandType::key_forget:
+      return apply_key_forget(state, command);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

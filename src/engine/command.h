@@ -39,6 +39,8 @@ enum class CommandType : uint16_t {
   expire_jobs = 25,     // now_ms, ids: ready jobs that did not start in time
   reprioritise = 26,    // now_ms, queue, ids[0], priority
   progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
+  key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
+  key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
 };
 
 struct NewJob {

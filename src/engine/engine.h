@@ -36,6 +36,7 @@
 #include "engine/events.h"
 #include "engine/explain.h"
 #include "engine/observer.h"
+#include "engine/key_plan.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -108,10 +109,11 @@ struct JobSpec {
   uint32_t max_attempts = 0;
   Backoff backoff;
   JobTraits traits;
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
 };
 
 struct EnqueueOutcome {
-  Code code = Code::ok;
+  Code code = Code::ok;  // duplicate: `id` is the job that holds the key
   JobId id = 0;
 };
 
@@ -327,6 +329,14 @@ class Engine {
   Status dead_remove(QueueId queue, Token entry, CallOptions& call);
   // dead_purge is clear(queue, state_bit(JobState::dead)).
 
+  // ---- keys of jobs (engine_unique.cc)
+  // The job that holds the key, or that an idempotency key stands for. NOT_FOUND: none.
+  Result<JobId> key_holder(QueueId queue, KeyKind kind, std::string_view key);
+  // Cancels the job that holds the unique or debounce key. CONFLICT: it is dead.
+  Result<JobId> cancel_key(QueueId queue, KeyKind kind, std::string_view key, CallOptions& call);
+  // The holder of this lease gives up its unique key. OK as well if it holds none.
+  Status release_key(QueueId queue, Token token, CallOptions& call);
+
   // ---- moving a store (engine_import.cc)
   // The store as of one moment, queue by queue; an empty name takes all. Other calls go on
   // meanwhile; no lock is held while the visitor runs.
@@ -387,6 +397,9 @@ class Engine {
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);
+  Status make_keys_known(const Command& command) WQ_REQUIRES(mutex_);
+  Status make_waiting_holder_resident(const std::string& row_key, int64_t now_ms)
+      WQ_REQUIRES(mutex_);
   Status start_run();
   Status expire_all_leases() WQ_REQUIRES(mutex_);
 
@@ -465,6 +478,20 @@ class Engine {
                         int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void fill_page(EventCursor& cursor, size_t events_max, EventPage& page) WQ_REQUIRES(mutex_);
   QueuePicture picture_of(const Queue& queue, const Now& now) const WQ_REQUIRES(mutex_);
+
+  // ---- keys of jobs (engine_unique.cc, engine_produce.cc)
+  template <typename Body>
+  Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
+  Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
+      WQ_REQUIRES(mutex_);
+  Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
+                       std::span<const Bytes> envelopes, CallOptions& call,
+                       std::span<EnqueueOutcome> outcomes);
+  Status enqueue_one_keyed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
+  Status forget_keys(std::span<const std::string> rows) WQ_REQUIRES(checkpoint_mutex_);
+  Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
+  Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

@@ -28,6 +28,9 @@ std::string op_text(size_t i) {
 Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
   switch (op.kind) {
     case TxnOp::Kind::enqueue:
+      if (op.spec.traits.has_keys()) {
+        return Status(Code::unsupported, "a job with a key can not be part of a transaction");
+      }
       return admit_job(op.spec, payload_bytes_max, now_ms);
     case TxnOp::Kind::settle:
       return admit_settle(op.settle);

@@ -58,6 +58,7 @@ struct JobRow {
   int64_t deadline_ms = 0;    // leased, running: 0 = none
   std::string_view last_error = {};
   std::string_view progress = {};
+  int64_t key_until_ms = 0;  // see Job
 };
 
 struct LaneRow {
@@ -144,6 +145,8 @@ Backoff trusted_backoff(Bytes envelope);          // kind none = the queue's
 JobTraits traits_of(Bytes envelope);              // all defaults if it has none
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
+// Whether there are any; the bytes may lie anywhere.
+bool trusted_has_traits(Bytes envelope);
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row

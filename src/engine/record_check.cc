@@ -113,11 +113,14 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
   return nullptr;
 }
 
-const char* check_kv(const std::vector<KvChange>& changes) {
+const char* check_kv(CommandType type, const std::vector<KvChange>& changes) {
+  const bool forget = type == CommandType::key_forget;
+  const size_t key_max = forget ? unique_row_key_bytes_max : key_bytes_max;
   if (changes.empty()) return "no change";
   if (changes.size() > command_items_max) return "too many changes";
   for (const KvChange& change : changes) {
-    if (change.key.empty() || change.key.size() > key_bytes_max) return "length of a key";
+    if (change.key.empty() || change.key.size() > key_max) return "length of a key";
+    if (forget && !change.erase) return "a row of a key that is not to go";
     if (change.value.size() > kv_value_bytes_max) return "value is too long";
     if (change.expires_ms < 0) return "expiry is negative";
     if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
@@ -134,6 +137,22 @@ const char* check_parts(const Command& command) {
     if (!may_be_part(part.type)) return "a part that can be none";
     if (part.now_ms != command.now_ms) return "a part of another time";
     if (const char* reason = check_command(part)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_keys(const JobTraits& traits) {
+  if (traits.key_rule > KeyRule::debounce) return "unknown rule of a key";
+  if ((traits.key_rule == KeyRule::none) != traits.key.empty()) return "key and rule of a job";
+  if (traits.key.size() > key_bytes_max) return "length of a key";
+  if (traits.key_ms < 0 || traits.key_ms > delay_ms_max) return "time that a key is held";
+  if (traits.key.empty() && traits.key_ms != 0) return "time of no key";
+  if (traits.idempotency_key.size() > key_bytes_max) return "length of an idempotency key";
+  if (traits.idempotency_ms < 0 || traits.idempotency_ms > delay_ms_max) {
+    return "window of an idempotency key";
+  }
+  if (traits.idempotency_key.empty() != (traits.idempotency_ms == 0)) {
+    return "idempotency key and window";
   }
   return nullptr;
 }
@@ -201,9 +220,12 @@ uint32_t command_fields(CommandType type) {
     case CommandType::import_end:
       return 0;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return field_kv;
     case CommandType::transact:
       return field_parts;
+    case CommandType::key_release:
+      return field_queue | field_tokens;
   }
   return field_of_no_command;
 }
@@ -233,7 +255,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
-  if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
+  if (!reason && (fields & field_kv)) reason = check_kv(command.type, command.kv);
   if (!reason && (fields & field_parts)) reason = check_parts(command);
   if (!reason && (fields & field_delays)) reason = check_delays(command);
   if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
@@ -245,7 +267,7 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
   if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
-  return nullptr;
+  return check_keys(traits);
 }
 
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
@@ -294,6 +316,7 @@ const char* check_job_row(const JobRow& row) {
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
   if (row.progress.size() > progress_bytes_max) return "progress note is too long";
+  if (row.key_until_ms < 0) return "time that a key is held";
   return nullptr;
 }
 

@@ -188,12 +188,19 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
 // Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
+  const auto key = put_bytes(b, as_bytes(traits.key));
+  const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
   table.add_timeout_ms(traits.timeout_ms);
   table.add_max_exceptions(traits.max_exceptions);
   table.add_fail_on_timeout(traits.fail_on_timeout);
+  table.add_key_ms(traits.key_ms);
+  table.add_idempotency_ms(traits.idempotency_ms);
+  table.add_key(key);
+  table.add_idempotency_key(idempotency_key);
+  table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
   return table.Finish();
 }
 
@@ -393,6 +400,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_generation(row.generation);
   table.add_leased_ms(row.leased_ms);
   table.add_deadline_ms(row.deadline_ms);
+  table.add_key_until_ms(row.key_until_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);

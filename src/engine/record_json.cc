@@ -61,6 +61,10 @@ const char* command_name(CommandType type) {
       return "reprioritise";
     case CommandType::progress:
       return "progress";
+    case CommandType::key_release:
+      return "key_release";
+    case CommandType::key_forget:
+      return "key_forget";
   }
   return "unknown";
 }

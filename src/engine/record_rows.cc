@@ -115,7 +115,8 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .leased_ms = table->leased_ms(),
                  .deadline_ms = table->deadline_ms(),
                  .last_error = as_text(image.in_input(vector_bytes(table->last_error()))),
-                 .progress = as_text(image.in_input(vector_bytes(table->progress())))};
+                 .progress = as_text(image.in_input(vector_bytes(table->progress()))),
+                 .key_until_ms = table->key_until_ms()};
   return check_job_row(decoded.row);
 }
 

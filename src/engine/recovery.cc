@@ -260,7 +260,11 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
-      return {};
+      return make_keys_known(command);
+    case CommandType::enqueue:
+    case CommandType::import_jobs:
+    case CommandType::key_forget:
+      return make_keys_known(command);
     case CommandType::kv_write:
       for (const KvChange& change : command.kv) {
         WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));

@@ -7,6 +7,7 @@
 #include "engine/apply.h"
 #include "engine/keys.h"
 #include "engine/salvage_internal.h"
+#include "engine/unique.h"
 
 namespace wq {
 
@@ -74,6 +75,8 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::transact:
       for (const Command& part : command.parts) take(part, lsn);
       return;
+    case CommandType::key_forget:
+      return;  // the import builds the rows anew, from the jobs
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:
@@ -87,6 +90,7 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::confirm:
     case CommandType::extend:
     case CommandType::settle:
+    case CommandType::key_release:
       return on_settle(command, lsn);
     case CommandType::expire:
     case CommandType::promote:
@@ -107,8 +111,28 @@ void Salvager::take(const Command& command, Lsn lsn) {
   }
 }
 
+// What the checkpoint has of the rows of keys that a command names; a debounced job that the
+// command ends is made resident.
+void Salvager::know_keys(const Command& command) {
+  const auto rows = key_rows_of(state_, command);
+  if (!rows.ok()) return;
+  SideTable& table = state_.side(Family::unique);
+  for (const std::string& row_key : rows.value()) {
+    std::optional<std::string> value;
+    if (!table.find(row_key) && cold_.stores[0].store) {
+      auto found = cold_.stores[0].store->get(Family::unique, row_key);
+      if (found.ok()) value = std::move(found).value();
+    }
+    const std::optional<KeyRow> row = value ? decode_key_row(*value) : std::nullopt;
+    table.load(row_key, row ? std::move(value) : std::nullopt);
+    const auto name = parse_key_row_key(row_key);
+    if (row && name && name->kind == KeyKind::debounce) touch(row->holder);
+  }
+}
+
 void Salvager::change(const Command& command, Lsn lsn) {
   Effects effects;
+  know_keys(command);
   if (!apply(state_, command, lsn, effects).ok()) ++misfits_;
   while (state_.sweep_garbage(512)) {
   }

@@ -338,6 +338,7 @@ void State::set_history(Job* job, const JobRow& row) {
   job->replays = row.replays;
   job->generation = row.generation;
   job->leased_ms = row.leased_ms;
+  job->key_until_ms = row.key_until_ms;
   set_error(job, row.last_error);
   set_progress(job, row.progress);
 }
@@ -446,6 +447,7 @@ void State::capture(Job* job) {
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
   row.deadline_ms = job->deadline_ms;
+  row.key_until_ms = job->key_until_ms;
   if (job->last_error) out.error = *job->last_error;
   if (job->progress) out.progress = *job->progress;
   const bool body_is_new = job->stored.state == JobState::gone;

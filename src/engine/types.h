@@ -125,6 +125,8 @@ constexpr size_t error_bytes_max = 4 * 1024;
 constexpr size_t progress_bytes_max = 4 * 1024;
 constexpr uint32_t jitter_permille_max = 1'000;
 constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
+// Rows of the family `unique`: a mark, the queue, the key.
+constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;
 constexpr uint32_t max_retries_max = 1'000'000;

@@ -47,6 +47,7 @@ Command valid_command(CommandType type) {
       command.parts.push_back(valid_command(part));
     }
   }
+  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
@@ -55,6 +56,10 @@ Backoff bad_list() {
 }
 
 const CommandRule command_rules[] = {
+    {"forget no row", CommandType::key_forget, [](Command& c) { c.kv.clear(); }},
+    {"forget a row that stays", CommandType::key_forget,
+     [](Command& c) { c.kv[0] = {.key = "u1234k", .value = "x"}; }},
+    {"release by no job", CommandType::key_release, [](Command& c) { c.settles.clear(); }},
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
     {"kv key", CommandType::kv_write, [](Command& c) { c.kv[0].key = ""; }},
     {"kv expiry", CommandType::kv_write, [](Command& c) { c.kv[0].expires_ms = -1; }},
@@ -266,14 +271,14 @@ std::string encode_blindly(const Command& c) {
   const auto note = bytes(c.note);
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
                         t == CommandType::dead_replay || t == CommandType::dead_remove ||
-                        t == CommandType::progress;
+                        t == CommandType::progress || t == CommandType::key_release;
+  const bool forget = t == CommandType::key_forget;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && !rows && t != CommandType::open && t != CommandType::close) {
-    table.add_queue(c.queue);
-  }
-  if (t == CommandType::kv_write) table.add_kv(kv);
+  const bool of_store = t == CommandType::open || t == CommandType::close || forget;
+  if (!by_id && !rows && !of_store) table.add_queue(c.queue);
+  if (t == CommandType::kv_write || forget) table.add_kv(kv);
   if (t == CommandType::transact) table.add_parts(parts);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);

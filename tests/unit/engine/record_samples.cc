@@ -60,6 +60,18 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) out.timeout_ms = static_cast<int64_t>(prng_.below(1'000'000));
   if (prng_.below(2) == 0) out.max_exceptions = static_cast<uint32_t>(prng_.next());
   out.fail_on_timeout = prng_.below(2) == 0;
+  const auto up_to_delay_max = [&] {
+    return static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
+  };
+  if (prng_.below(2) == 0) {
+    out.key_rule = static_cast<KeyRule>(1 + prng_.below(4));
+    out.key = keep("k" + bytes(key_bytes_max - 1));
+    out.key_ms = up_to_delay_max();
+  }
+  if (prng_.below(2) == 0) {
+    out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
+    out.idempotency_ms = 1 + up_to_delay_max();
+  }
   return out;
 }
 
@@ -130,7 +142,9 @@ Command SampleMaker::command(CommandType type) {
   }
   add_imports(out);
   if (type == CommandType::transact) add_parts(out);
-  for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
+  for (size_t i = item_count(); i > 0; --i) {
+    out.kv.push_back(kv_change(type == CommandType::key_forget));
+  }
   if (type == CommandType::reprioritise) out.ids.resize(1);
   if (prng_.below(2) == 0) {
     for (size_t i = out.ids.size(); i > 0; --i) {
@@ -172,10 +186,10 @@ void SampleMaker::add_parts(Command& out) {
   }
 }
 
-KvChange SampleMaker::kv_change() {
+KvChange SampleMaker::kv_change(bool forget) {
   KvChange out;
   out.key = keep("k" + bytes(prng_.below(3) == 0 ? key_bytes_max - 1 : 10));
-  out.erase = prng_.below(3) == 0;
+  out.erase = forget || prng_.below(3) == 0;
   if (out.erase) return out;
   out.value = keep(bytes(100));
   out.expires_ms = prng_.below(2) == 0 ? 0 : time_ms();
@@ -220,6 +234,7 @@ JobRow SampleMaker::job_row() {
   out.since_ms = time_ms();
   out.leased_ms = time_ms();
   out.deadline_ms = time_ms();
+  out.key_until_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
   out.progress = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   return out;
@@ -361,9 +376,12 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::import_end:
       return true;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return same_all(a.kv, b.kv, same_kv);
     case CommandType::transact:
       return same_all(a.parts, b.parts, same_command);
+    case CommandType::key_release:
+      return same_tokens(a, b);
   }
   return false;
 }
@@ -372,7 +390,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.last_error, r.progress);
+                    r.leased_ms, r.deadline_ms, r.last_error, r.progress, r.key_until_ms);
   };
   return parts(a) == parts(b);
 }
