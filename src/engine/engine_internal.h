@@ -23,6 +23,9 @@ constexpr size_t refill_rows_min = 16;
 // keep it, between blocks that live longer.
 constexpr uint64_t memory_returned_min = 8u << 20;
 constexpr size_t side_rows_kept_max = 4'096;  // only read, not changed
+constexpr size_t drop_step_max = 1'000;
+constexpr size_t dead_step_max = 256;
+constexpr size_t dead_step_bytes_max = 4u << 20;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.

@@ -28,7 +28,9 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .dead = table->dead(),
             .replayed = table->replayed(),
             .cancelled = table->cancelled(),
-            .cleared = table->cleared()};
+            .cleared = table->cleared(),
+            .dropped = table->dropped(),
+            .dead_dropped = table->dead_dropped()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -52,6 +54,12 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   if (epochs.size() != sizeof row.epochs) return "number of epochs";
   std::memcpy(row.counts, counts.data(), counts.size());
   std::memcpy(row.epochs, epochs.data(), epochs.size());
+  row.bytes_known = table->bytes() != nullptr;
+  if (row.bytes_known) {
+    const Bytes bytes = vector_bytes(table->bytes());
+    if (bytes.size() != sizeof row.bytes) return "number of bytes by state";
+    std::memcpy(row.bytes, bytes.data(), bytes.size());
+  }
   row.id = table->id();
   row.name = as_text(vector_bytes(table->name()));
   row.next_tail_seq = table->next_tail_seq();
@@ -113,6 +121,7 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .since_ms = table->since_ms(),
                  .leased_ms = table->leased_ms(),
                  .deadline_ms = table->deadline_ms(),
+                 .first_dead_ms = table->first_dead_ms(),
                  .last_error = as_text(image.in_input(vector_bytes(table->last_error())))};
   return check_job_row(decoded.row);
 }

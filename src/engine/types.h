@@ -36,9 +36,12 @@ constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(Job
 enum class DeadReason : uint8_t { none = 0, failed = 1, lease_expired = 2 };
 
 // Why a job left the store. Never stored: totals and side tables are told at once.
-enum class EndReason : uint8_t { acked, cancelled, cleared };
+enum class EndReason : uint8_t { acked, cancelled, cleared, dropped };
 
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
+
+// What an enqueue does to a queue that is at its max_depth or max_bytes.
+enum class FullPolicy : uint8_t { refuse = 0, drop_oldest = 1 };
 
 enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 3 };
 
@@ -63,6 +66,13 @@ struct QueueConfig {
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
   uint64_t version = 1;  // raised by each configure
+  // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
+  uint64_t max_depth = 0;
+  uint64_t max_bytes = 0;
+  FullPolicy full_policy = FullPolicy::refuse;
+  uint64_t dead_max_count = 0;  // of dead letters; the oldest go first; 0 = no limit
+  int64_t dead_max_age_ms = 0;  // since they died; 0 = no limit
+  bool pause_kept = false;      // disabled: and paused as well, so that enable leads to paused
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -80,6 +90,8 @@ struct QueueTotals {
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
   uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
+  uint64_t dropped = 0;  // ready jobs that went for newer ones in a full queue
+  uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
 
   bool operator==(const QueueTotals&) const = default;
 };
