@@ -39,7 +39,7 @@ WQ_AT(wq_call, cq, 8);
 WQ_AT(wq_call, user_data, 16);
 WQ_AT(wq_call, lsn, 24);
 
-WQ_SIZE(wq_store_options, 64);
+WQ_SIZE(wq_store_options, 72);
 WQ_AT(wq_store_options, struct_size, 0);
 WQ_AT(wq_store_options, flags, 4);
 WQ_AT(wq_store_options, io_backend, 8);
@@ -50,6 +50,7 @@ WQ_AT(wq_store_options, segment_bytes, 32);
 WQ_AT(wq_store_options, checkpoint_log_bytes, 40);
 WQ_AT(wq_store_options, disk_reserve_bytes, 48);
 WQ_AT(wq_store_options, memory_window_ms, 56);
+WQ_AT(wq_store_options, quota_bytes, 64);
 
 WQ_SIZE(wq_recovery, 272);
 WQ_AT(wq_recovery, struct_size, 0);
@@ -64,7 +65,7 @@ WQ_AT(wq_recovery, temp_files_removed, 56);
 WQ_AT(wq_recovery, replay_ms, 64);
 WQ_AT(wq_recovery, truncated_where, 72);
 
-WQ_SIZE(wq_store_stats, 216);
+WQ_SIZE(wq_store_stats, 232);
 WQ_AT(wq_store_stats, struct_size, 0);
 WQ_AT(wq_store_stats, status, 4);
 WQ_AT(wq_store_stats, io_backend, 8);
@@ -94,6 +95,8 @@ WQ_AT(wq_store_stats, checkpoints, 184);
 WQ_AT(wq_store_stats, checkpoint_us_last, 192);
 WQ_AT(wq_store_stats, checkpoint_us_max, 200);
 WQ_AT(wq_store_stats, waiting, 208);
+WQ_AT(wq_store_stats, job_bytes, 216);
+WQ_AT(wq_store_stats, quota_bytes, 224);
 
 WQ_SIZE(wq_verify_report, 256);
 WQ_AT(wq_verify_report, struct_size, 0);
@@ -121,7 +124,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 320);
+WQ_SIZE(wq_queue_config, 360);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -135,8 +138,14 @@ WQ_AT(wq_queue_config, backoff_base_ms, 40);
 WQ_AT(wq_queue_config, backoff_max_ms, 48);
 WQ_AT(wq_queue_config, version, 56);
 WQ_AT(wq_queue_config, backoff_list_ms, 64);
+WQ_AT(wq_queue_config, max_depth, 320);
+WQ_AT(wq_queue_config, max_bytes, 328);
+WQ_AT(wq_queue_config, full_policy, 336);
+WQ_AT(wq_queue_config, consumers_paused, 340);
+WQ_AT(wq_queue_config, dead_max_count, 344);
+WQ_AT(wq_queue_config, dead_max_age_ms, 352);
 
-WQ_SIZE(wq_queue_stats, 144);
+WQ_SIZE(wq_queue_stats, 176);
 WQ_AT(wq_queue_stats, struct_size, 0);
 WQ_AT(wq_queue_stats, status, 4);
 WQ_AT(wq_queue_stats, ready, 8);
@@ -156,6 +165,10 @@ WQ_AT(wq_queue_stats, dead_total, 112);
 WQ_AT(wq_queue_stats, replayed_total, 120);
 WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
+WQ_AT(wq_queue_stats, dropped_total, 144);
+WQ_AT(wq_queue_stats, dead_dropped_total, 152);
+WQ_AT(wq_queue_stats, waiting_bytes, 160);
+WQ_AT(wq_queue_stats, job_bytes, 168);
 
 WQ_SIZE(wq_job_spec, 96);
 WQ_AT(wq_job_spec, struct_size, 0);
@@ -205,7 +218,7 @@ WQ_AT(wq_settle_item, flags, 32);
 WQ_AT(wq_settle_item, priority, 36);
 WQ_AT(wq_settle_item, error, 40);
 
-WQ_SIZE(wq_job, 152);
+WQ_SIZE(wq_job, 160);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -227,8 +240,9 @@ WQ_AT(wq_job, headers_count, 100);
 WQ_AT(wq_job, payload, 104);
 WQ_AT(wq_job, queue_name, 120);
 WQ_AT(wq_job, last_error, 136);
+WQ_AT(wq_job, first_dead_ms, 152);
 
-WQ_SIZE(wq_dead_query, 40);
+WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
 WQ_AT(wq_dead_query, flags, 4);
 WQ_AT(wq_dead_query, cursor, 8);
@@ -236,6 +250,29 @@ WQ_AT(wq_dead_query, limit, 16);
 WQ_AT(wq_dead_query, reason, 20);
 WQ_AT(wq_dead_query, from_ms, 24);
 WQ_AT(wq_dead_query, until_ms, 32);
+WQ_AT(wq_dead_query, error_part, 40);
+
+WQ_SIZE(wq_dead_filter, 96);
+WQ_AT(wq_dead_filter, struct_size, 0);
+WQ_AT(wq_dead_filter, flags, 4);
+WQ_AT(wq_dead_filter, reason, 8);
+WQ_AT(wq_dead_filter, reserved_0, 12);
+WQ_AT(wq_dead_filter, from_ms, 16);
+WQ_AT(wq_dead_filter, until_ms, 24);
+WQ_AT(wq_dead_filter, error_part, 32);
+WQ_AT(wq_dead_filter, entries, 48);
+WQ_AT(wq_dead_filter, entries_count, 56);
+WQ_AT(wq_dead_filter, limit, 64);
+WQ_AT(wq_dead_filter, cancel, 72);
+WQ_AT(wq_dead_filter, progress, 80);
+WQ_AT(wq_dead_filter, progress_ctx, 88);
+
+WQ_SIZE(wq_dead_report, 32);
+WQ_AT(wq_dead_report, struct_size, 0);
+WQ_AT(wq_dead_report, reserved_0, 4);
+WQ_AT(wq_dead_report, changed, 8);
+WQ_AT(wq_dead_report, examined, 16);
+WQ_AT(wq_dead_report, elapsed_ms, 24);
 
 WQ_SIZE(wq_event, 24);
 WQ_AT(wq_event, struct_size, 0);
@@ -271,7 +308,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 184);
+WQ_SIZE(wq_job_record, 192);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -298,6 +335,7 @@ WQ_AT(wq_job_record, headers_count, 128);
 WQ_AT(wq_job_record, payload, 136);
 WQ_AT(wq_job_record, last_error, 152);
 WQ_AT(wq_job_record, queue_name, 168);
+WQ_AT(wq_job_record, first_dead_ms, 184);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

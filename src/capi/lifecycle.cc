@@ -78,6 +78,7 @@ Status read_options(const wq_store_options& in, EngineOptions& out) {
   set_if_given(out.checkpoint_log_bytes, in.checkpoint_log_bytes);
   set_if_given(out.disk_reserve_bytes, in.disk_reserve_bytes);
   set_if_given(out.memory_window_ms, in.memory_window_ms);
+  out.quota_bytes = in.quota_bytes;
   return {};
 }
 

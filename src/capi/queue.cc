@@ -6,9 +6,11 @@ namespace {
 
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION;
+                                 WQ_CONFIG_VERSION | limit_config_bits;
 static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
-                              config_durability | config_backoff | config_version));
+                              config_durability | config_backoff | config_version |
+                              config_max_depth | config_max_bytes | config_full_policy |
+                              config_dead_max_count | config_dead_max_age_ms));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -19,6 +21,7 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.max_retries = in->max_retries;
   out.lease_ms = in->lease_ms;
   out.version = in->version;
+  read_limits(*in, out);
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
       return invalid_field("config.durability", "is no durability level");
@@ -93,6 +96,8 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.replayed_total = totals.replayed;
   out.cancelled_total = totals.cancelled;
   out.cleared_total = totals.cleared;
+  out.dropped_total = totals.dropped;
+  out.dead_dropped_total = totals.dead_dropped;
   return out;
 }
 
@@ -109,6 +114,7 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_base_ms = in.backoff.base_ms;
   out.backoff_max_ms = in.backoff.max_ms;
   out.version = in.version;
+  write_limits(in, out);
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }
@@ -195,6 +201,8 @@ int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err
     WQ_TRY_SET(const wq::QueueStats found, engine.queue_stats(queue->id));
     wq_queue_stats out = wq::public_stats(found.status, found.counts, found.totals);
     out.oldest_ready_age_ms = found.oldest_ready_age_ms;
+    out.waiting_bytes = found.bytes[WQ_STATE_READY] + found.bytes[WQ_STATE_DELAYED];
+    for (const uint64_t bytes : found.bytes) out.job_bytes += bytes;
     wq::write_struct(stats, stats->struct_size, out);
     return {};
   });

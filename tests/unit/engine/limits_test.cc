@@ -37,6 +37,8 @@ class LimitsTest : public testing::TestWithParam<StoreKind> {
     HarnessOptions options;
     options.store = GetParam();
     options.engine.memory_budget_bytes = 1u << 20;
+    options.engine.segment_bytes = 1u << 20;  // what a kill has to copy
+    options.engine.spare_segments = 0;
     options.engine.lane_window = 16;  // nearly all is cold after a checkpoint
     return options;
   }
@@ -333,7 +335,8 @@ TEST_P(LimitsTest, TheTwoSidesOfTheStatusAreApart) {
       checkpoint();
       reopen();
     }
-    ASSERT_EQ(status(), step.after) << i++;
+    ASSERT_EQ(status(), step.after) << i;
+    ++i;
   }
   // A change on the basis of what was read before the status changed is refused.
   QueueConfig config = engine().config(queue_).value();
