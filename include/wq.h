@@ -222,9 +222,9 @@ extern "C" {
 
 /* What an enqueue does when a queue is at its max_depth or max_bytes. */
 #define WQ_FULL_REFUSE 0u      /* WQ_E_FULL */
-#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first and
-                                  of those the oldest. Delayed, leased and running ones never go: if
-                                  the ready ones are not enough, WQ_E_FULL */
+#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first
+                                  and of those the oldest. Delayed, leased and running ones never
+                                  go: if the ready ones are not enough, WQ_E_FULL */
 
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
@@ -271,8 +271,8 @@ extern "C" {
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
 #define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
-                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all specs
-                                   have it or none */
+                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all
+                                   specs have it or none */
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -473,13 +473,13 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
-  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A settle,
-                              an expiry or a promotion may bring a queue over it */
+  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
+                              settle, an expiry or a promotion may bring a queue over it */
   uint64_t max_bytes;      /* the same of their bytes, as wq_store_stats.job_bytes counts them */
   uint32_t full_policy;    /* WQ_FULL_... */
   uint32_t consumers_paused; /* out only: 1: paused, also behind WQ_STATUS_DISABLED: then enabling
                                 leads to WQ_STATUS_PAUSED */
-  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: no bound */
+  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
   int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT \
@@ -1098,8 +1098,8 @@ WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_
 WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
- * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that lies
- * behind, and it stays disabled.
+ * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that
+ * lies behind, and it stays disabled.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
@@ -1161,8 +1161,8 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
 /* Enqueue one job. It is ready at once, or delayed until its time.
  * Payload and headers are copied; any byte is legal and comes back as given.
  * `out` (may be NULL) gets the job's id.
- * When memory is full of unfinished work it waits for the checkpoint that makes room. WQ_E_FULL: the
- * queue is at its max_depth or max_bytes, or the store at its quota; a job that alone is over
+ * When memory is full of unfinished work it waits for the checkpoint that makes room. WQ_E_FULL:
+ * the queue is at its max_depth or max_bytes, or the store at its quota; a job that alone is over
  * max_bytes is WQ_E_TOO_LARGE.
  * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED
  *          (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
@@ -1378,8 +1378,8 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
                            wq_error *err);
 
 /* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero and a
- * generation of its own. Payload, time of enqueue, last error, number of replays and the time of its
- * first death stay with it.
+ * generation of its own. Payload, time of enqueue, last error, number of replays and the time of
+ * its first death stay with it.
  * Of several replays of one entry exactly one wins; the others answer WQ_STALE. The status of the
  * queue does not matter, but its max_depth and max_bytes do, whatever its policy: WQ_E_FULL.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this
@@ -1405,9 +1405,9 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
                               wq_error *err);
 
 /* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
- * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began is
- * not taken, also not a second time. Stopped by the token, the callback, a full queue or a failure,
- * what is replayed by then stays so and is told in `report` (may be NULL).
+ * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
+ * is not taken, also not a second time. Stopped by the token, the callback, a full queue or a
+ * failure, what is replayed by then stays so and is told in `report` (may be NULL).
  * One flush at the end makes all of it durable; call->lsn is the last of its records.
  * Returns: WQ_OK (also if none was found; then call->lsn is 0); WQ_CANCELLED (stopped by the token
  *          or the callback); WQ_E_FULL (the queue has no room for the next; it drops no job for a

@@ -64,8 +64,8 @@ class BulkCall {
   }
 
   Status read_conditions() {
-    const bool conditions = in_->reason != 0 || in_->from_ms != 0 || in_->until_ms != 0 ||
-                            in_->error_part.len != 0;
+    const bool conditions =
+        in_->reason != 0 || in_->from_ms != 0 || in_->until_ms != 0 || in_->error_part.len != 0;
     const bool all = in_->flags & WQ_DEAD_ALL;
     if (!in_->entries && in_->entries_count == 0) {
       if (conditions || all) return {};

@@ -68,8 +68,7 @@ void add_dead_bulk(CLI::App& command, DeadOptions& options, const char* verb) {
   add_dead_filters(command, options);
   command.add_flag("--all", options.all, "With no filter: all of them");
   command.add_option("-n,--limit", options.limit, "At most this many");
-  command.add_flag("--dry-run", options.dry_run,
-                   std::string("Only count what it would ") + verb);
+  command.add_flag("--dry-run", options.dry_run, std::string("Only count what it would ") + verb);
 }
 
 using DeadCommand = int (*)(Context&, const DeadOptions&);
@@ -161,9 +160,9 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   const auto options = std::make_shared<QueueSetOptions>();
   QueueSetOptions& o = *options;
   command.footer(
-      R"(A queue at --max-depth or --max-bytes refuses pushes (exit code 8), or drops its oldest ready
-jobs for them; settles, retries and delayed jobs whose time has come always go on. Of the dead letters
-over --dead-max or --dead-age the oldest are dropped. wq stat --json counts what was dropped.
+      R"(A queue at --max-depth or --max-bytes refuses pushes (exit code 8), or drops its oldest
+ready jobs for them; settles, retries and delayed jobs whose time has come always go on. Dead
+letters over --dead-max or --dead-age are dropped, the oldest first. wq stat --json counts what was dropped.
 
   wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
@@ -188,7 +187,9 @@ over --dead-max or --dead-age the oldest are dropped. wq stat --json counts what
       ->type_name("POLICY");
   command.add_option("--dead-max", o.dead_max, "Bound of dead letters; 0: none")
       ->check(CLI::NonNegativeNumber.description(""));
-  command.add_option("--dead-age", o.dead_age, "Drop dead letters this long after their death; 0: never")
+  command
+      .add_option("--dead-age", o.dead_age,
+                  "Drop dead letters this long after their death; 0: never")
       ->type_name("DURATION");
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));

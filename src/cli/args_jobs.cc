@@ -64,7 +64,8 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
-  command.add_flag("--test", o.test, "Push nothing: only say whether the queue would take the jobs");
+  command.add_flag("--test", o.test,
+                   "Push nothing: only say whether the queue would take the jobs");
   add_durability(command, o.durability);
   command.callback([options, &chosen, &command] {
     options->file_given = command.count("--file") > 0;

@@ -1,5 +1,5 @@
-// Bulk changes of dead letters. They can be stopped by a signal; what is done by then stays done, and
-// is told like the rest.
+// Bulk changes of dead letters. They can be stopped by a signal; what is done by then stays done,
+// and is told like the rest.
 #include "cli/dead_bulk.h"
 
 #include "cli/failure.h"
@@ -50,9 +50,8 @@ int32_t each_queue(Context& context, const DeadOptions& options, const Verb& ver
                    wq_error& err) {
   wq_dead_filter filter = filter_of(options);
   const Store store = context.open_store();
-  const std::vector<std::string> names = options.queue.empty()
-                                             ? queue_names(store)
-                                             : std::vector<std::string>{options.queue};
+  const std::vector<std::string> names =
+      options.queue.empty() ? queue_names(store) : std::vector<std::string>{options.queue};
   Output& out = context.out();
   const StopSignals signals;
   int32_t code = WQ_OK;

@@ -355,7 +355,8 @@ int test_push(Context& context, const PushOptions& options) {
     context.out().record(record);
   }
   if (code != WQ_OK) throw Failure{exit_code_of(code), code, problem};
-  context.out().note("queue " + printable(options.queue, 60) + " would take it; nothing was pushed");
+  context.out().note("queue " + printable(options.queue, 60) +
+                     " would take it; nothing was pushed");
   return exit_ok;
 }
 

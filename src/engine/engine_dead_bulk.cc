@@ -78,8 +78,12 @@ Status Engine::find_dead(const DeadQuery& query, DeadStep& step) {
       const std::string_view error = job->last_error ? *job->last_error : std::string_view();
       if (!query.wants(job->reason, job->since_ms, error)) continue;
       ++resident;
-      step.found.push_back({job->position, Token{job->id, job->generation}, job->since_ms,
-                            job->body.size(), looked_at, {}});
+      step.found.push_back({job->position,
+                            Token{job->id, job->generation},
+                            job->since_ms,
+                            job->body.size(),
+                            looked_at,
+                            {}});
     }
     std::sort(step.found.begin(), step.found.end(),
               [](const auto& a, const auto& b) { return a.seq < b.seq; });
@@ -178,8 +182,8 @@ Status Engine::bulk_entries(QueueId id, const DeadBulk& bulk, DeadBulkReport& re
     WQ_TRY(wait_for_room());
     CallOptions one;
     one.durability = static_cast<uint32_t>(Durability::memory);
-    Status status = bulk.dry_run ? dead_get(id, entry).take_status()
-                                 : change_dead(type, id, entry, one);
+    Status status =
+        bulk.dry_run ? dead_get(id, entry).take_status() : change_dead(type, id, entry, one);
     ++report.examined;
     if (status.code() == Code::stale || status.code() == Code::not_found) {
       MutexLock lock(mutex_);

@@ -67,8 +67,8 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
       WQ_TRY_SET(Queue * queue, queue_for(id));
       WQ_TRY(admit_to_queue(*queue));
       level = level_for(call, queue->config.durability);
-      envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms,
-                                            spec.traits);
+      envelope =
+          envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
       const Load load{1, envelope.size()};
       WQ_TRY(admit_load(*queue, load));
       if (spec.dry_run) return {};

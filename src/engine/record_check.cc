@@ -45,9 +45,9 @@ const char* check_groups(const Command& command) {
 
 const char* check_first_generation(const Command& command) {
   // Replays of earlier versions left a job the generation that it had.
-  const bool may_lack = command.type == CommandType::dead_replay;
-  if (command.first_generation == 0) return may_lack ? nullptr : "first generation is 0";
-  const size_t count = command.settles.empty() ? command.ids.size() : command.settles.size();
+  const bool replay = command.type == CommandType::dead_replay;
+  if (command.first_generation == 0) return replay ? nullptr : "first generation is 0";
+  const size_t count = replay ? command.settles.size() : command.ids.size();
   const uint64_t last = command.first_generation + (count - 1);
   if (last < command.first_generation) return "generations wrap around";
   return nullptr;

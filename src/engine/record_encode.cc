@@ -2,6 +2,9 @@
 // enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back
 // at the next call. Tables add their fields from the widest type to the narrowest, which saves
 // padding.
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -380,13 +383,14 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals =
-      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.dropped,
-                            t.dead_dropped);
+  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
+                                            t.released, t.expired, t.dead, t.replayed, t.cancelled,
+                                            t.cleared, t.dropped, t.dead_dropped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
-  const auto bytes = b.CreateVector(row.bytes, job_state_count);
+  Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
+  const bool has_bytes = std::any_of(std::begin(row.bytes), std::end(row.bytes), std::identity());
+  if (has_bytes) bytes = b.CreateVector(row.bytes, job_state_count);
   std::vector<fb::Lane> lanes;
   for (const LaneRow& lane : row.lanes) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);

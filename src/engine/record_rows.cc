@@ -1,4 +1,7 @@
 // Reading the rows of the store: jobs, queues and the meta row.
+#include <algorithm>
+#include <iterator>
+
 #include "engine/record_internal.h"
 #include "engine/schema/rows_generated.h"
 
@@ -54,8 +57,10 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   if (epochs.size() != sizeof row.epochs) return "number of epochs";
   std::memcpy(row.counts, counts.data(), counts.size());
   std::memcpy(row.epochs, epochs.data(), epochs.size());
-  row.bytes_known = table->bytes() != nullptr;
-  if (row.bytes_known) {
+  const auto no_job = [](uint64_t count) { return count == 0; };
+  row.bytes_known = table->bytes() != nullptr ||
+                    std::all_of(std::begin(row.counts), std::end(row.counts), no_job);
+  if (table->bytes() != nullptr) {
     const Bytes bytes = vector_bytes(table->bytes());
     if (bytes.size() != sizeof row.bytes) return "number of bytes by state";
     std::memcpy(row.bytes, bytes.data(), bytes.size());

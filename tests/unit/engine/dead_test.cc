@@ -231,8 +231,8 @@ TEST_P(DeadTest, BulkReplayByEachFilter) {
     ASSERT_TRUE(engine().clear(queue_, clearable_states, call).ok());
     tokens.clear();
     times.clear();
-    for (const char* error : {"timeout at a", "", "timeout at b", "no such user", "", "timeout",
-                              "timeout, resident"}) {
+    for (const char* error :
+         {"timeout at a", "", "timeout at b", "no such user", "", "timeout", "timeout, resident"}) {
       if (tokens.size() == 6) checkpoint();
       tokens.push_back(die(error));
       times.push_back(engine().get(queue_, tokens.back().id).value().since_ms);
