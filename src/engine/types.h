@@ -89,8 +89,8 @@ struct QueueTotals {
   uint64_t dead = 0;     // jobs that became dead letters
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
-  uint64_t cleared = 0;       // removed by clear, dead-letter remove and purge
-  uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
+  uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
+  uint64_t dropped = 0;  // ready jobs that went for newer ones in a full queue
   uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
 
   bool operator==(const QueueTotals&) const = default;
