@@ -32,11 +32,11 @@
 #include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
-#include "engine/kv.h"
 #include "engine/events.h"
 #include "engine/explain.h"
-#include "engine/observer.h"
 #include "engine/key_plan.h"
+#include "engine/kv.h"
+#include "engine/observer.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -64,7 +64,7 @@ struct EngineOptions {
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
-  uint64_t quota_bytes = 0;     // of the envelopes of all jobs; over it enqueue is refused; 0 = none
+  uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -111,7 +111,7 @@ struct JobSpec {
   Backoff backoff;
   JobTraits traits;
   int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
-  bool dry_run = false;  // only answer what an enqueue would answer; enqueue only
+  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
 };
 
 struct EnqueueOutcome {
@@ -133,8 +133,8 @@ struct JobView {
   uint32_t max_attempts = 0;
   uint32_t replays = 0;
   int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
-  int64_t since_ms = 0;  // when it entered its state
-  int64_t due_ms = 0;    // delayed: when it becomes ready
+  int64_t since_ms = 0;       // when it entered its state
+  int64_t due_ms = 0;         // delayed: when it becomes ready
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
@@ -516,8 +516,7 @@ class Engine {
   Command& begin_enqueue(QueueId queue, int64_t now_ms, const std::vector<JobId>& dropped)
       WQ_REQUIRES(mutex_);
   Result<Load> load_of(const Queue& queue, std::span<const std::pair<size_t, size_t>> places,
-                       bool partial, std::span<EnqueueOutcome> outcomes) const
-      WQ_REQUIRES(mutex_);
+                       bool partial, std::span<EnqueueOutcome> outcomes) const WQ_REQUIRES(mutex_);
 
   template <typename Check, typename Change>
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);

@@ -75,8 +75,8 @@ struct Queue {
   WaitList waiters;                          // first come, first woken
   bool changed = false;                      // in State::changed_queues
   bool deleted = false;
-  bool wake_wanted = false;  // in State::wake_queue
-  int64_t dead_due_ms = 0;   // no dead letter is over a cap before; 0 = to be looked at
+  bool wake_wanted = false;   // in State::wake_queue
+  int64_t dead_due_ms = 0;    // no dead letter is over a cap before; 0 = to be looked at
   uint64_t dead_low_seq = 0;  // no dead letter is left up to here
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }

@@ -115,7 +115,7 @@ struct QueueTotals {
   uint64_t cancelled = 0;
   uint64_t cleared = 0;       // removed by clear, dead-letter remove and purge
   uint64_t jobs_expired = 0;  // ended because they did not start in time
-  uint64_t dropped = 0;  // ready jobs that went for newer ones in a full queue
+  uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
   uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
 
   bool operator==(const QueueTotals&) const = default;
