@@ -169,7 +169,8 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   command.footer(
       R"(A queue at --max-depth or --max-bytes refuses pushes (exit code 8), or drops its oldest
 ready jobs for them; settles, retries and delayed jobs whose time has come always go on. Dead
-letters over --dead-max or --dead-age are dropped, the oldest first. wq stat --json counts what was dropped.
+letters over --dead-max or --dead-age are dropped, the oldest first. wq stat --json counts what was
+dropped.
 
   wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
