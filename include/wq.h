@@ -831,7 +831,7 @@ typedef struct wq_job_record {
   wq_bytes progress;
   wq_bytes key;           /* its unique or debounce key */
   uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
-  uint32_t reserved_1;
+  uint32_t reserved_2;
   int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
   int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
   wq_bytes idempotency_key;
@@ -2042,6 +2042,8 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
 #define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
 #define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
+#define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
+#define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */

@@ -1,8 +1,8 @@
 // Produce: enqueue one or many, cancel, read one job.
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
-#include "capi/specs.h"
 #include "capi/keys.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {

@@ -17,6 +17,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -76,7 +77,7 @@ struct Engine::Transaction {
   std::vector<std::string> row_keys;              // of all keys
 
   std::vector<Command> enqueues, settles, writes;  // the parts of the command
-  std::unordered_map<QueueId, Load> loads;  // what comes in
+  std::unordered_map<QueueId, Load> loads;         // what comes in
   std::unordered_set<JobId> settled;
   std::deque<std::string> texts;  // what parts point to: sums, and error texts that were cut
   JobId next_id = 0;

@@ -78,8 +78,7 @@ const char* check_settle_item(const SettleItem& item) {
 }
 
 const char* check_settles(const Command& command) {
-  const bool one =
-      command.type == CommandType::confirm || command.type == CommandType::progress;
+  const bool one = command.type == CommandType::confirm || command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";

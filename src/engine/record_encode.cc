@@ -435,9 +435,9 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals = fb::CreateQueueTotals(
-      b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released, t.expired, t.dead,
-      t.replayed, t.cancelled, t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
+  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
+                                            t.released, t.expired, t.dead, t.replayed, t.cancelled,
+                                            t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs

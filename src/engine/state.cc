@@ -5,8 +5,8 @@
 
 #include "base/planted.h"
 #include "engine/follow_up.h"
-#include "engine/observer.h"
 #include "engine/job_limits.h"
+#include "engine/observer.h"
 
 namespace wq {
 
