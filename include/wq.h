@@ -59,9 +59,9 @@ done:
        array the library sets struct_size itself.
     4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel, wq_kv_page are opaque. Each
        has one closing call, which takes the address of your pointer, sets it to NULL, cannot fail,
-       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a child
-       needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
-       Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
+       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a
+       child needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID. Use
+       of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
     6. Bytes out. Views into a wq_batch, wq_list or wq_kv_page, valid until that is freed. You never
