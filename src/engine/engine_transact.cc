@@ -28,6 +28,9 @@ std::string op_text(size_t i) {
 Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
   switch (op.kind) {
     case TxnOp::Kind::enqueue:
+      if (op.spec.traits.has_keys()) {
+        return Status(Code::unsupported, "a job with a key can not be part of a transaction");
+      }
       return admit_job(op.spec, payload_bytes_max, now_ms);
     case TxnOp::Kind::settle:
       return admit_settle(op.settle);
@@ -149,7 +152,7 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
 
 Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
   const TxnOp& op = txn.ops[i];
-  const SettleItem& item = op.settle;
+  SettleItem item = op.settle;
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   const Status held = check_lease(state_, queue, item.id, item.generation);
   if (held.code() == Code::not_found) return no_such_job(item.id);
@@ -161,6 +164,9 @@ Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
     return Status(Code::stale, "job " + std::to_string(item.id) + " is settled twice");
   }
   Command& part = part_of(txn.settles, CommandType::settle, op.queue, now_ms);
+  if (item.kind == SettleKind::nack && item.delay_ms < 0) {
+    item.delay_ms = drawn_retry_delay_ms(*state_.find_live(item.id), prng_);
+  }
   part.settles.push_back(item);
   if (item.error.size() > error_bytes_max) {
     part.settles.back().error = cut_error(item.error, txn.texts.emplace_back());
