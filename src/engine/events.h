@@ -34,6 +34,7 @@ enum class EventKind : uint8_t {
   queue_deleted = 15,  // with `count` jobs
   checkpoint = 16,     // everything up to the LSN
   job_expired = 17,    // its expires-at came before it was begun; it is gone
+  dropped = 18,        // a limit of its queue made it go
 };
 
 struct Event {
