@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -33,6 +34,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   out.leased_ms = row.leased_ms;
   out.dead_reason = row.state == JobState::dead ? static_cast<uint32_t>(row.reason) : 0;
+  out.first_dead_ms = row.first_dead_ms;
   out.backoff_kind = static_cast<uint32_t>(backoff.kind);
   out.backoff_base_ms = backoff.base_ms;
   out.backoff_max_ms = backoff.max_ms;
@@ -55,6 +57,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.backoff_jitter_permille = backoff.jitter_permille;
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
+  tell_record_keys(job, out);
   return out;
 }
 
@@ -71,7 +74,10 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.next_generation = store.next_generation;
     record.queues = store.queues;
     record.jobs = store.jobs;
-    return go_on(visit(&record, nullptr, nullptr, ctx));
+    record.kv_rows = store.kv_rows;
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.store = &record;
+    return go_on(visit(&item, ctx));
   };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
     const wq_queue_config config = public_config(row.config);
@@ -81,12 +87,25 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.created_ms = row.created_ms;
     record.config = &config;
     record.stats = &stats;
-    return go_on(visit(nullptr, &record, nullptr, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.queue = &record;
+    return go_on(visit(&item, ctx));
   };
   std::vector<wq_header> headers;
   visitor.on_job = [&](const JobImage& job) -> Status {
     const wq_job_record record = job_of(job, headers);
-    return go_on(visit(nullptr, nullptr, &record, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.job = &record;
+    return go_on(visit(&item, ctx));
+  };
+  visitor.on_kv = [&](const KvImage& row) -> Status {
+    wq_kv_record record = WQ_KV_RECORD_INIT;
+    record.expires_ms = row.expires_ms;
+    record.key = view_text(row.key);
+    record.value = view_text(row.value);
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.kv = &record;
+    return go_on(visit(&item, ctx));
   };
   return engine.export_store(as_text(name), visitor);
 }
@@ -112,9 +131,11 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.lease_ms = in->lease_ms;
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
+  out.pause_kept = in->status == WQ_STATUS_DISABLED && in->consumers_paused != 0;
   out.version = in->version;
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
+  read_limits(*in, out);
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -135,6 +156,8 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
   out.jobs_expired = in->jobs_expired_total;
+  out.dropped = in->dropped_total;
+  out.dead_dropped = in->dead_dropped_total;
   return {};
 }
 
@@ -194,6 +217,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   row.generation = in.generation;
   row.since_ms = in.since_ms;
   row.leased_ms = in.leased_ms;
+  row.first_dead_ms = in.first_dead_ms;
   row.position = row.state == JobState::delayed ? static_cast<uint64_t>(in.due_ms) : 0;
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));
@@ -201,6 +225,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes progress;
   WQ_TRY(read_bytes(in.progress.data, in.progress.len, "progress", progress));
   row.progress = as_text(progress);
+  WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   WQ_TRY(read_limits(in, envelope));
   envelope.enqueued_ms = in.enqueued_ms;
@@ -217,6 +242,24 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   }
   return read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                       in.backoff_count, envelope.backoff);
+}
+
+Status import_kv(Engine& engine, const wq_kv_record* rows, size_t n, size_t row_size) {
+  WQ_TRY(check_array(rows, n, "rows"));
+  WQ_TRY(check_stride<wq_kv_record>(row_size, "row_size"));
+  std::vector<KvImage> images(n);
+  for (size_t i = 0; i < n; ++i) {
+    SizedIn<wq_kv_record> in;
+    WQ_TRY(in.read_element(rows, i, row_size, "row"));
+    if (in->reserved_0 != 0) return invalid_field("row.reserved_0", "is not 0");
+    Bytes key, value;
+    WQ_TRY(read_bytes(in->key.data, in->key.len, "key", key));
+    WQ_TRY(read_bytes(in->value.data, in->value.len, "value", value));
+    images[i] = {as_text(key), as_text(value), in->expires_ms};
+  }
+  CallOptions call;
+  call.durability = static_cast<uint32_t>(Durability::memory);
+  return engine.import_kv(images, call);
 }
 
 Status import_jobs(Engine& engine, QueueId queue, const wq_job_record* jobs, size_t n,
@@ -269,6 +312,12 @@ int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t n, siz
   return wq::with_handle(queue, err, [&](wq::Engine& engine) {
     return wq::import_jobs(engine, queue->id, jobs, n, job_size);
   });
+}
+
+int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n, size_t row_size,
+                     wq_error* err) {
+  return wq::with_handle(
+      store, err, [&](wq::Engine& engine) { return wq::import_kv(engine, rows, n, row_size); });
 }
 
 int32_t wq_import_end(wq_store* store, wq_error* err) {

@@ -30,11 +30,21 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
   wq push -- -x                            # -- before payloads that begin with -
+  wq push -q mail --test x                 # exit code 0, or 8: the queue is disabled or full
   wq push --format jsonl < jobs.jsonl      # options per job:
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
     {"payload":"x","timeout_ms":5000,"fail_on_timeout":true,"expires_at_ms":1893456000000}
+    {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
+    {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
+    {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
+  wq push --unique user:5 "sync user 5"    # not while another job of that key is there
+  wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
+  wq push --once request-17 x              # pushed again within a day it is the same job
+
+A job that meets another one of its key is not pushed: the id of that one is printed, and if it was
+so with all of them the exit code is 8.
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
 pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
@@ -74,6 +84,9 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
+  add_key_options(command, o.keys);
+  command.add_flag("--test", o.test,
+                   "Push nothing: only say whether the queue would take the jobs");
   add_durability(command, o.durability);
   command.callback([options, &chosen, &command] {
     options->file_given = command.count("--file") > 0;
@@ -139,6 +152,8 @@ void add_work(CLI::App& app, Command& chosen) {
   command.add_flag("--feed", o.feed,
                    "Push the lines of standard input to the first queue meanwhile");
   command.add_flag("--strict", o.strict, "Exit 9 if an attempt failed");
+  command.add_option("--events", o.events, "Append what happens to FILE, a JSON object per line")
+      ->type_name("FILE");
   add_durability(command, o.durability);
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_work(context, *options); };

@@ -165,7 +165,8 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
     return "timeout_ms: outside 0 to 100 years";
   }
   if (draft.backoff.jitter_permille > 1'000) return "backoff: its jitter is over 1000 per mille";
-  const std::string problem = headers_problem(draft);
+  std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
+  if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
 }
 
@@ -198,6 +199,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.max_exceptions = draft.max_exceptions;
     if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
+    fill_keys(draft.keys, spec);
     specs_.push_back(spec);
   }
 }

@@ -16,6 +16,7 @@
 
 #include "cli/child.h"
 #include "cli/commands.h"
+#include "cli/event_view.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
 #include "cli/line_reader.h"
@@ -71,6 +72,7 @@ class Worker {
   int64_t lease_ms_;
   const StopSignals signals_;
   Store store_;
+  std::optional<EventFile> events_;
   std::vector<Queue> queues_;
   std::vector<wq_queue*> handles_;
   int64_t extend_every_ms_ = 0;
@@ -108,7 +110,9 @@ Worker::Worker(Context& context, const WorkOptions& options)
   open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
   open.expire_leases = options.expire_leases;
   context.mark_store_for_commands();
+  if (!options.events.empty()) open.events_max = events_kept;
   store_ = context.open_store(open);
+  if (!options.events.empty()) events_.emplace(store_, options.events);
   open_queues();
   if (options.feed) feed_.emplace(STDIN_FILENO, "standard input", '\n', feed_line_bytes_max);
 }
@@ -179,6 +183,7 @@ void Worker::loop() {
     if (takes_more()) lease();
     runner_->step();
     settle();
+    if (events_) events_->write_new();
     // Not before its job is settled: a stop gives back what was not begun.
     if (!takes_more() && !stopping_ && runner_->in_flight() == 0) stop();
     extend();
@@ -189,6 +194,7 @@ void Worker::loop() {
     wait();
   }
   settle();
+  if (events_) events_->write_new();
 }
 
 void Worker::mind_signals() {

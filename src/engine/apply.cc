@@ -6,6 +6,8 @@
 #include "base/planted.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/observer.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -66,6 +68,7 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   const bool other_ttl = queue->config.job_ttl_ms != command.config.job_ttl_ms;
   queue->config = command.config;
   if (other_ttl) state.renew_expiries(queue);
+  queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
@@ -114,6 +117,7 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
     Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
     job->priority = fresh.priority;
     job->max_attempts = fresh.max_attempts;
+    if (job->traits) WQ_TRY(take_keys(state, *job, command.now_ms));
     if (fresh.due_ms > command.now_ms) {
       state.enter_delayed(job, command.now_ms, fresh.due_ms);
     } else {
@@ -122,6 +126,19 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   }
   queue->totals.enqueued += command.jobs.size();
   return {};
+}
+
+Status apply_drop(State& state, const Command& command, Queue* queue) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    if (!job || job->queue != queue || job->state != JobState::ready) {
+      return misfit_job(command, id, "can not be dropped");
+    }
+    state.leave(job);
+    state.end(job, EndReason::dropped, command.now_ms);
+    if (!WQ_PLANTED(drop_uncounted)) ++queue->totals.dropped;
+  }
+  return apply_enqueue(state, command, queue);
 }
 
 Status apply_lease(State& state, const Command& command) {
@@ -178,6 +195,9 @@ DeadReason told_reason(const SettleItem& item) {
 
 void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) {
   Queue* queue = job->queue;
+  if (state.observer) {
+    state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
+  }
   ++queue->totals.nacked;
   if (!(item.flags & settle_no_exception)) ++job->exceptions;
   if (item.flags & settle_priority) job->priority = item.priority;
@@ -203,11 +223,13 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
         apply_nack(state, job, item, command.now_ms);
         break;
       case SettleKind::fail:
+        if (state.observer) state.observer->failed(*job, item.error);
         ++queue->totals.failed;
         if (!item.error.empty()) state.set_error(job, item.error);
         state.enter_dead(job, command.now_ms, told_reason(item));
         break;
       case SettleKind::release:
+        if (state.observer) state.observer->released();
         ++queue->totals.released;
         --job->attempts;  // counted at lease; it never started
         enter_ready_or_delayed(state, job, command.now_ms, item.delay_ms,
@@ -227,6 +249,7 @@ Status apply_expire(State& state, const Command& command) {
       return misfit_job(command, id, "has no lease to expire");
     }
     state.leave(job);
+    if (state.observer) state.observer->expired(*job);
     ++job->queue->totals.expired;
     const int64_t delay_ms = command.delays_ms.empty() ? -1 : command.delays_ms[i];
     retry_or_bury(state, job, command.now_ms, DeadReason::lease_expired, delay_ms, false);
@@ -257,7 +280,24 @@ Status apply_cancel(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
+// A replayed job gets a generation of its own, although nobody holds it: entries and tokens of the
+// time before name another one for ever, also if it dies again without a lease.
+Status replay(State& state, Job* job, int64_t now_ms, Generation generation) {
+  job->attempts = job->exceptions = job->failures = 0;
+  job->reason = DeadReason::none;
+  if (generation != 0 && !WQ_PLANTED(replay_keeps_generation)) job->generation = generation;
+  ++job->replays;
+  ++job->queue->totals.replayed;
+  if (job->traits) WQ_TRY(retake_key(state, *job, now_ms));
+  state.enter_ready(job, now_ms, false);
+  return {};
+}
+
 Status apply_dead(State& state, const Command& command, Queue* queue) {
+  Generation generation = command.first_generation;  // 0: a record from before they were given
+  if (generation != 0 && generation < state.next_generation) {
+    return misfit(command, "old generation");
+  }
   for (const SettleItem& entry : command.settles) {
     Job* job = state.find_live(entry.id);
     if (!job || job->queue != queue || job->state != JobState::dead ||
@@ -269,13 +309,13 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
     if (command.type == CommandType::dead_remove) {
       state.end(job, EndReason::cleared, command.now_ms);
       ++queue->totals.cleared;
-      continue;
+    } else if (command.type == CommandType::dead_drop) {
+      state.end(job, EndReason::dropped, command.now_ms);
+      ++queue->totals.dead_dropped;
+    } else {
+      WQ_TRY(replay(state, job, command.now_ms, generation));
+      if (generation != 0) state.next_generation = ++generation;
     }
-    job->attempts = job->exceptions = job->failures = 0;
-    job->reason = DeadReason::none;
-    ++job->replays;
-    ++queue->totals.replayed;
-    state.enter_ready(job, command.now_ms, false);
   }
   return {};
 }
@@ -303,11 +343,16 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_cancel(state, command, queue);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return apply_dead(state, command, queue);
     case CommandType::reprioritise:
       return apply_reprioritise(state, command, queue);
     case CommandType::progress:
       return apply_progress(state, command, queue);
+    case CommandType::key_release:
+      return apply_key_release(state, command, queue);
+    case CommandType::drop_oldest:
+      return apply_drop(state, command, queue);
     default:
       return misfit(command, "unknown type");
   }
@@ -345,8 +390,13 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_import(state, command);
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
+    case CommandType::transact:  // whoever made it has checked all of them before
+      for (const Command& part : command.parts) WQ_TRY(apply(state, part, lsn, effects));
+      return {};
     case CommandType::expire_jobs:
       return apply_expire_jobs(state, command);
+    case CommandType::key_forget:
+      return apply_key_forget(state, command);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

@@ -28,16 +28,21 @@ enum class CommandType : uint16_t {
   expire = 12,          // now_ms, ids: leases past their deadline; delays_ms
   promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
   cancel = 14,          // now_ms, queue, ids
-  dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
+  dead_replay = 15,     // now_ms, queue, settles[i].{id,generation}, first_generation
   dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
   import_begin = 17,    // now_ms, row (a MetaRow: the next ids)
   import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  transact = 22,        // now_ms, parts: enqueue, settle and kv_write, each of the same now_ms
   expire_jobs = 25,     // now_ms, ids: ready jobs that did not start in time
   reprioritise = 26,    // now_ms, queue, ids[0], priority
   progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
+  key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
+  key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
+  dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
+  drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
 };
 
 struct NewJob {
@@ -103,6 +108,7 @@ struct Command {
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
+  std::vector<Command> parts;
   Bytes row;  // encoded MetaRow or QueueRow
   // expire: the delay of each retry, by place in `ids`; -1 = by the policy. Empty = all so.
   std::vector<int64_t> delays_ms;
@@ -124,6 +130,7 @@ struct Command {
     ids.clear();
     settles.clear();
     kv.clear();
+    parts.clear();
     imports.clear();
     row = {};
     delays_ms.clear();

@@ -240,6 +240,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
     Now at;
+    bool waited = false;
     WQ_TRY(resolve(request, queues));
     for (;;) {
       if (closed_.load() || draining_) return Code::closed;
@@ -247,7 +248,9 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
         return Code::cancelled;
       }
+      const int64_t looked_ms = at.run_ms;
       at = now();
+      if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
       WQ_TRY(run_due(at, due_step_max).take_status());
       LaneId cold{};
       const Selection selection = select(request, queues, at, cold);
@@ -261,6 +264,8 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         WQ_TRY(load_delays());
       } else {
         if (request.wait_ms == 0) return blocked_code(queues);
+        if (!waited) ++waits_.for_job;
+        waited = true;
         WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
       }
       WQ_TRY(resolve(request, queues));
@@ -360,19 +365,6 @@ class ClaimScope {
   const std::vector<SettleItem>& items_;
   bool applied_ = false;
 };
-
-Status admit_settle(const SettleItem& item) {
-  if (!is_workers_reason(item.reason)) {
-    return Status(Code::invalid,
-                  "reason: a worker gives failed, timeout, cancelled, expired or "
-                  "unknown_type");
-  }
-  if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
-  if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
-    return admit_delay_ms("delay_ms", item.delay_ms);
-  }
-  return {};
-}
 
 }  // namespace
 

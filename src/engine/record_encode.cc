@@ -2,6 +2,9 @@
 // enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back
 // at the next call. Tables add their fields from the widest type to the narrowest, which saves
 // padding.
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -71,11 +74,17 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_version(config.version);
   table.add_lease_ms(config.lease_ms);
   table.add_job_ttl_ms(config.job_ttl_ms);
+  table.add_max_depth(config.max_depth);
+  table.add_max_bytes(config.max_bytes);
+  table.add_dead_max_count(config.dead_max_count);
+  table.add_dead_max_age_ms(config.dead_max_age_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
+  table.add_full_policy(static_cast<uint8_t>(config.full_policy));
+  table.add_pause_kept(config.pause_kept);
   return table.Finish();
 }
 
@@ -188,18 +197,26 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
 // Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
+  const auto key = put_bytes(b, as_bytes(traits.key));
+  const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
   table.add_timeout_ms(traits.timeout_ms);
   table.add_max_exceptions(traits.max_exceptions);
   table.add_fail_on_timeout(traits.fail_on_timeout);
+  table.add_key_ms(traits.key_ms);
+  table.add_idempotency_ms(traits.idempotency_ms);
+  table.add_key(key);
+  table.add_idempotency_key(idempotency_key);
+  table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
   return table.Finish();
 }
 
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
-uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
+uint64_t command_bytes_bound(const Command& command) {
+  const uint32_t fields = command_fields(command.type);
   uint64_t items = 1;
   uint64_t bytes = 0;
   if (fields & field_jobs) {
@@ -221,6 +238,7 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
     for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
   }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
+  for (const Command& part : command.parts) bytes += command_bytes_bound(part);
   if (fields & field_delays) bytes += command.delays_ms.size() * sizeof(int64_t);
   if (fields & field_note) bytes += command.note.size();
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
@@ -242,11 +260,15 @@ uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
 }  // namespace
 
 struct Encoder::Impl {
-  ReusedBuilder command;
+  ReusedBuilder whole;  // a command
+  ReusedBuilder part;   // of the command under construction
   ReusedBuilder envelope;
   ReusedBuilder row;
-  std::vector<Offset<fb::SettleItem>> settles;
+  std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
+
+  Bytes encode(const Command& command, ReusedBuilder& builder);
+  Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
 };
 
 Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
@@ -255,9 +277,24 @@ Encoder::~Encoder() = default;
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
   WQ_CHECK(reason == nullptr);
+  WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
+  return impl_->encode(command, impl_->whole);
+}
+
+// Each part is a record of its own within the record. Parts have none themselves.
+Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
+                                                          const Command& command) {
+  std::vector<Offset<fb::Part>> offsets;
+  offsets.reserve(command.parts.size());
+  for (const Command& one : command.parts) {
+    offsets.push_back(fb::CreatePart(b, put_bytes(b, encode(one, part))));
+  }
+  return b.CreateVector(offsets);
+}
+
+Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   const uint32_t fields = command_fields(command.type);
-  WQ_CHECK(command_bytes_bound(command, fields) <= command_bytes_max);
-  FlatBufferBuilder& b = impl_->command.start();
+  FlatBufferBuilder& b = builder.start();
 
   Offset<Vector<const fb::NewJob*>> jobs;
   ByteVector envelopes;
@@ -269,7 +306,9 @@ Bytes Encoder::command(const Command& command) {
   ByteVector name;
   Offset<Vector<const fb::ImportedJob*>> imports;
   Offset<Vector<Offset<fb::KvChange>>> kv;
+  Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
+  if (fields & field_parts) parts = put_parts(b, command);
   Offset<Vector<int64_t>> delays;
   ByteVector note;
   if ((fields & field_delays) && !command.delays_ms.empty()) {
@@ -283,13 +322,13 @@ Bytes Encoder::command(const Command& command) {
   }
   if (fields & field_row) rows = put_bytes(b, command.row);
   if (fields & field_jobs) {
-    envelopes = put_envelopes(b, command.jobs);
-    jobs = put_jobs(b, command.jobs);
+    if (!command.jobs.empty()) envelopes = put_envelopes(b, command.jobs);
+    if (!command.jobs.empty()) jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
-    impl_->settles.clear();
-    for (const SettleItem& item : command.settles) impl_->settles.push_back(put_settle(b, item));
-    settles = b.CreateVector(impl_->settles);
+    settle_offsets.clear();
+    for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
+    settles = b.CreateVector(settle_offsets);
   } else if (fields & field_tokens) {
     tokens = put_tokens(b, command.settles);
   }
@@ -312,6 +351,7 @@ Bytes Encoder::command(const Command& command) {
   table.add_config(config);
   table.add_imports(imports);
   table.add_kv(kv);
+  table.add_parts(parts);
   table.add_rows(rows);
   table.add_delays_ms(delays);
   table.add_note(note);
@@ -321,7 +361,7 @@ Bytes Encoder::command(const Command& command) {
   if (fields & field_unclean) table.add_unclean(command.unclean);
   if (fields & field_priority) table.add_priority(command.priority);
   b.Finish(table.Finish(), command_identifier);
-  return impl_->command.bytes();
+  return builder.bytes();
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
@@ -369,6 +409,8 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_generation(row.generation);
   table.add_leased_ms(row.leased_ms);
   table.add_deadline_ms(row.deadline_ms);
+  table.add_key_until_ms(row.key_until_ms);
+  table.add_first_dead_ms(row.first_dead_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);
@@ -393,11 +435,14 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals =
-      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired);
+  const auto totals = fb::CreateQueueTotals(
+      b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released, t.expired, t.dead,
+      t.replayed, t.cancelled, t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
+  Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
+  const bool has_bytes = std::any_of(std::begin(row.bytes), std::end(row.bytes), std::identity());
+  if (has_bytes) bytes = b.CreateVector(row.bytes, job_state_count);
   std::vector<fb::Lane> lanes;
   for (const LaneRow& lane : row.lanes) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
@@ -409,6 +454,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
   table.add_lanes(lane_vector);
+  table.add_bytes(bytes);
   table.add_epochs(epochs);
   table.add_counts(counts);
   table.add_totals(totals);

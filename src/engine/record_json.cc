@@ -53,12 +53,22 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::transact:
+      return "transact";
     case CommandType::expire_jobs:
       return "expire_jobs";
     case CommandType::reprioritise:
       return "reprioritise";
     case CommandType::progress:
       return "progress";
+    case CommandType::key_release:
+      return "key_release";
+    case CommandType::key_forget:
+      return "key_forget";
+    case CommandType::dead_drop:
+      return "dead_drop";
+    case CommandType::drop_oldest:
+      return "drop_oldest";
   }
   return "unknown";
 }
@@ -189,6 +199,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
   if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
+  if (config.max_depth != 0) json.number("max_depth", config.max_depth);
+  if (config.max_bytes != 0) json.number("max_bytes", config.max_bytes);
+  if (config.full_policy == FullPolicy::drop_oldest) json.string("full_policy", "drop_oldest");
+  if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
+  if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
+  if (config.pause_kept) json.flag("pause_kept", true);
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);
@@ -303,11 +319,8 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
-}  // namespace
-
-std::string command_to_json(const Command& command) {
+void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
-  JsonLine json;
   json.open('{');
   json.string("type", command_name(command.type));
   json.time("now_ms", command.now_ms);
@@ -325,10 +338,23 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_parts) {
+    json.key("parts");
+    json.open('[');
+    for (const Command& part : command.parts) add_command(json, part);
+    json.close(']');
+  }
   if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
   if (fields & field_priority) json.number("priority", command.priority);
   if (fields & field_note) json.number("note_bytes", command.note.size());
   json.close('}');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  JsonLine json;
+  add_command(json, command);
   return json.take();
 }
 

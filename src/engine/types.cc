@@ -82,4 +82,22 @@ bool queue_name_valid(std::string_view name) {
   return true;
 }
 
+std::string printable_text(std::string_view bytes, size_t bytes_max) {
+  std::string out;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = utf8_sequence_bytes(bytes.substr(i));
+    if (out.size() + std::max<size_t>(length, 1) > bytes_max) break;
+    const auto first = static_cast<unsigned char>(bytes[i]);
+    if (length == 0) {
+      out += '?';
+    } else if (length == 1 && (first < 0x20 || first == 0x7f)) {
+      out += ' ';
+    } else {
+      out += bytes.substr(i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return out;
+}
+
 }  // namespace wq

@@ -40,6 +40,14 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
+  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::transact) {
+    for (const CommandType part :
+         {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
+      command.parts.push_back(valid_command(part));
+    }
+  }
+  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
@@ -48,7 +56,22 @@ Backoff bad_list() {
 }
 
 const CommandRule command_rules[] = {
+    {"forget no row", CommandType::key_forget, [](Command& c) { c.kv.clear(); }},
+    {"forget a row that stays", CommandType::key_forget,
+     [](Command& c) { c.kv[0] = {.key = "u1234k", .value = "x"}; }},
+    {"release by no job", CommandType::key_release, [](Command& c) { c.settles.clear(); }},
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
+    {"kv key", CommandType::kv_write, [](Command& c) { c.kv[0].key = ""; }},
+    {"kv expiry", CommandType::kv_write, [](Command& c) { c.kv[0].expires_ms = -1; }},
+    {"kv erase", CommandType::kv_write, [](Command& c) { c.kv[0].erase = true; }},
+    {"no kv", CommandType::kv_write, [](Command& c) { c.kv.clear(); }},
+    {"no parts", CommandType::transact, [](Command& c) { c.parts.clear(); }},
+    {"part of a part", CommandType::transact,
+     [](Command& c) { c.parts[0] = valid_command(CommandType::transact); }},
+    {"part of another kind", CommandType::transact,
+     [](Command& c) { c.parts[1] = valid_command(CommandType::lease); }},
+    {"part of another time", CommandType::transact, [](Command& c) { c.parts[2].now_ms = 2; }},
+    {"bad part", CommandType::transact, [](Command& c) { c.parts[0].jobs[0].id = 0; }},
     {"type 17", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(17); }},
     {"now", CommandType::open, [](Command& c) { c.now_ms = -1; }},
     {"queue", CommandType::settle, [](Command& c) { c.queue = 0; }},
@@ -67,6 +90,10 @@ const CommandRule command_rules[] = {
     {"durability", CommandType::queue_configure,
      [](Command& c) { c.config.durability = static_cast<Durability>(0); }},
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
+    {"full policy", CommandType::queue_configure,
+     [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
+    {"dead age", CommandType::queue_configure, [](Command& c) { c.config.dead_max_age_ms = -1; }},
+    {"pause kept", CommandType::queue_configure, [](Command& c) { c.config.pause_kept = true; }},
     {"backoff kind", CommandType::queue_configure,
      [](Command& c) { c.config.backoff.kind = static_cast<BackoffKind>(4); }},
     {"backoff list", CommandType::queue_configure,
@@ -171,6 +198,32 @@ TEST(RecordRules, EncoderRefusesToBreakThem) {
   }
 }
 
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::KvChange>>> put_kv(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
+  for (const KvChange& change : c.kv) {
+    const auto key =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.key.data()), change.key.size());
+    const auto value =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.value.data()), change.value.size());
+    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
+  }
+  return b.CreateVector(changes);
+}
+
+std::string encode_blindly(const Command& c);
+
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Part>>> put_parts(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::Part>> parts;
+  for (const Command& part : c.parts) {
+    const std::string bytes = encode_blindly(part);
+    parts.push_back(fb::CreatePart(
+        b, b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
+  }
+  return b.CreateVector(parts);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
@@ -185,7 +238,9 @@ std::string encode_blindly(const Command& c) {
   const auto config = fb::CreateQueueConfig(
       b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
       static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms);
+      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms,
+      c.config.max_depth, c.config.max_bytes, static_cast<uint8_t>(c.config.full_policy),
+      c.config.dead_max_count, c.config.dead_max_age_ms, c.config.pause_kept);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;
@@ -211,7 +266,10 @@ std::string encode_blindly(const Command& c) {
   }
   const auto settles = b.CreateVector(items);
   const auto token_vector = b.CreateVectorOfStructs(tokens);
+  const auto kv = put_kv(b, c);
+  const auto parts = put_parts(b, c);
   const CommandType t = c.type;
+  const bool rows = t == CommandType::kv_write || t == CommandType::transact;
   const bool lease = t == CommandType::lease;
   const bool by_id = lease || t == CommandType::expire || t == CommandType::promote;
   const bool reprioritise = t == CommandType::reprioritise;
@@ -219,11 +277,15 @@ std::string encode_blindly(const Command& c) {
   const auto note = bytes(c.note);
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
                         t == CommandType::dead_replay || t == CommandType::dead_remove ||
-                        t == CommandType::progress;
+                        t == CommandType::progress || t == CommandType::key_release;
+  const bool forget = t == CommandType::key_forget;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && t != CommandType::open && t != CommandType::close) table.add_queue(c.queue);
+  const bool of_store = t == CommandType::open || t == CommandType::close || forget;
+  if (!by_id && !rows && !of_store) table.add_queue(c.queue);
+  if (t == CommandType::kv_write || forget) table.add_kv(kv);
+  if (t == CommandType::transact) table.add_parts(parts);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
   if (by_token) table.add_tokens(token_vector);
@@ -404,6 +466,7 @@ TEST(RecordRules, JobRows) {
     table.add_generation(row.generation);
     table.add_since_ms(row.since_ms);
     table.add_deadline_ms(row.deadline_ms);
+    table.add_first_dead_ms(row.first_dead_ms);
     table.add_last_error(error);
     b.Finish(table.Finish());
     const auto decoded =
@@ -418,6 +481,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.first_dead_ms = -1; }));
   EXPECT_TRUE(refused([&](JobRow& r) { r.last_error = long_error; }));
   EXPECT_TRUE(refused([](JobRow& r) {
     r.state = JobState::delayed;
