@@ -22,7 +22,11 @@ constexpr size_t refill_rows_min = 16;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would
 // keep it, between blocks that live longer.
 constexpr uint64_t memory_returned_min = 8u << 20;
-constexpr size_t side_rows_kept_max = 4'096;  // only read, not changed
+// Rows of a side table that were only read: this many, and this part of the memory budget.
+constexpr size_t side_rows_kept_max = 4'096;
+constexpr uint64_t side_rows_kept_part = 64;
+// Changed ones: from this part of the budget on, a checkpoint takes them away.
+constexpr uint64_t side_rows_changed_part = 4;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.
@@ -50,6 +54,11 @@ inline Status import_is_open() {
                 "an import into this store is not finished; if it was interrupted, remove the "
                 "store and import again");
 }
+
+// What may keep a queue from taking jobs at all (engine_produce.cc).
+Status admit_to_queue(const Queue& queue);
+// A job of an enqueue, with all choices made (engine_produce.cc).
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms);
 
 inline Status key_is_held(JobId holder) {
   return Status(Code::duplicate, "job " + std::to_string(holder) + " holds the key");
@@ -123,7 +132,7 @@ Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&
       }
       if (unknown.empty()) {
         const Status status = body();
-        table.drop_clean(side_rows_kept_max);
+        drop_clean_rows(family);
         return status;
       }
       version = store_version_;

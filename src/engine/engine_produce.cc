@@ -3,6 +3,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 namespace {
@@ -20,17 +21,26 @@ std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
   return views;
 }
 
-// What may keep a queue from taking jobs at all.
+}  // namespace
+
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
   return {};
 }
 
-}  // namespace
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
+  NewJob job;
+  job.id = id;
+  job.due_ms = due_of(spec, now_ms);
+  job.priority = spec.priority;
+  job.max_attempts = spec.max_attempts;
+  job.envelope = envelope;
+  return job;
+}
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   if (spec.traits.has_keys()) return enqueue_one_keyed(id, spec, call, job_id);
   Lsn lsn = 0;
@@ -42,15 +52,13 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
-    NewJob& job = command.jobs.emplace_back();
-    job_id = job.id = state_.next_job_id;
-    job.due_ms = due_of(spec, command.now_ms);
-    job.priority = spec.priority;
-    job.max_attempts = spec.max_attempts;
-    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                              command.now_ms, spec.traits);
+    job_id = state_.next_job_id;
+    const Bytes envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
+                                                      command.now_ms, spec.traits);
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, command.now_ms));
+    const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
-    if (job.due_ms != 0) wake_for_timers();
+    if (delayed) wake_for_timers();
   }
   return finish(lsn, call, level);
 }
@@ -110,12 +118,9 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     command.queue = id;
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
-      NewJob& job = command.jobs.emplace_back();
-      job.id = state_.next_job_id + i;
-      job.due_ms = due_of(specs[i], command.now_ms);
-      job.priority = specs[i].priority;
-      job.max_attempts = specs[i].max_attempts;
-      job.envelope = Bytes(arena.data() + places[i].first, places[i].second);
+      const Bytes envelope(arena.data() + places[i].first, places[i].second);
+      const NewJob& job = command.jobs.emplace_back(
+          new_job_of(specs[i], state_.next_job_id + i, envelope, command.now_ms));
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }
@@ -142,12 +147,8 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
     command.queue = id;
     KeyPlan plan(state_, cold, id, command.now_ms);
     for (size_t i = 0; i < specs.size(); ++i) {
-      NewJob job;
-      job.id = state_.next_job_id + command.jobs.size();
-      job.due_ms = due_of(specs[i], command.now_ms);
-      job.priority = specs[i].priority;
-      job.max_attempts = specs[i].max_attempts;
-      job.envelope = envelopes[i];
+      NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
+                              command.now_ms);
       WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
       if (i < outcomes.size()) {
         outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
@@ -238,6 +239,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  view.ready_seq = job.state == JobState::ready ? job.position : 0;
   if (job.deadline_ms != 0) {
     // The timer is of the clock that never steps; people read the wall clock. Unless that one was
     // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
@@ -252,6 +254,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
     }
   }
   if (job.last_error) view.last_error = *job.last_error;
+  if (job.progress) view.progress = *job.progress;
   view.body = job.body;
 }
 
@@ -271,8 +274,10 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.ready_seq = row.state == JobState::ready ? row.position : 0;
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
+  view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
   return view;
 }

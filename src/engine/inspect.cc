@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/unique.h"
 #include "engine/unique_inspect.h"
@@ -78,7 +79,9 @@ class Scanner {
       ++report_.jobs;
       count(job->queue, job->state, job->priority);
       if (job->key_until_ms == key_no_end) ++jobs_holding_;
-      if (job->has_timer() != (job->state == JobState::delayed || job->deadline_ms != 0)) {
+      const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
+      const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
+      if (job->has_timer() != timed) {
         problem("job " + std::to_string(job->id) + " has a timer that does not fit its state");
       }
       if (job->state != JobState::delayed && !job->place.linked() && job->state != JobState::dead) {

@@ -67,11 +67,17 @@ const char* check_settle_item(const SettleItem& item) {
   if (item.delay_ms < delay_ms_min || item.delay_ms > delay_ms_max) return "settle delay";
   if (item.error.size() > error_bytes_max) return "error text is too long";
   if (item.kind == SettleKind::release && !item.error.empty()) return "release with an error text";
+  if (item.kind == SettleKind::release && item.reason != DeadReason::none) {
+    return "release with a reason";
+  }
+  if (!is_workers_reason(item.reason)) return "reason of a settle";
   return nullptr;
 }
 
 const char* check_settles(const Command& command) {
-  const bool one = command.type == CommandType::confirm || command.type == CommandType::dead_replay;
+  const bool one = command.type == CommandType::confirm ||
+                   command.type == CommandType::dead_replay ||
+                   command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
@@ -79,6 +85,15 @@ const char* check_settles(const Command& command) {
     if (item.id == 0) return "token with id 0";
     if (!full) continue;
     if (const char* reason = check_settle_item(item)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_delays(const Command& command) {
+  if (command.delays_ms.empty()) return nullptr;
+  if (command.delays_ms.size() != command.ids.size()) return "number of delays";
+  for (const int64_t delay_ms : command.delays_ms) {
+    if (delay_ms < -1 || delay_ms > delay_ms_max) return "delay of a retry";
   }
   return nullptr;
 }
@@ -111,6 +126,17 @@ const char* check_kv(CommandType type, const std::vector<KvChange>& changes) {
     if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
       return "a row that ends has a value";
     }
+  }
+  return nullptr;
+}
+
+const char* check_parts(const Command& command) {
+  if (command.parts.empty()) return "no part";
+  if (command.parts.size() > command_items_max) return "too many parts";
+  for (const Command& part : command.parts) {
+    if (!may_be_part(part.type)) return "a part that can be none";
+    if (part.now_ms != command.now_ms) return "a part of another time";
+    if (const char* reason = check_command(part)) return reason;
   }
   return nullptr;
 }
@@ -172,8 +198,14 @@ uint32_t command_fields(CommandType type) {
     case CommandType::settle:
       return field_queue | field_tokens | field_settles;
     case CommandType::expire:
+      return field_ids | field_delays;
     case CommandType::promote:
+    case CommandType::expire_jobs:
       return field_ids;
+    case CommandType::reprioritise:
+      return field_queue | field_ids | field_priority;
+    case CommandType::progress:
+      return field_queue | field_tokens | field_note;
     case CommandType::cancel:
       return field_queue | field_ids;
     case CommandType::dead_replay:
@@ -190,10 +222,17 @@ uint32_t command_fields(CommandType type) {
     case CommandType::kv_write:
     case CommandType::key_forget:
       return field_kv;
+    case CommandType::transact:
+      return field_parts;
     case CommandType::key_release:
       return field_queue | field_tokens;
   }
   return field_of_no_command;
+}
+
+bool may_be_part(CommandType type) {
+  return type == CommandType::enqueue || type == CommandType::settle ||
+         type == CommandType::kv_write;
 }
 
 const char* check_command(const Command& command) {
@@ -217,12 +256,17 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
   if (!reason && (fields & field_kv)) reason = check_kv(command.type, command.kv);
+  if (!reason && (fields & field_parts)) reason = check_parts(command);
+  if (!reason && (fields & field_delays)) reason = check_delays(command);
+  if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
+  if (!reason && command.note.size() > progress_bytes_max) reason = "note is too long";
   return reason;
 }
 
 const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
   return check_keys(traits);
 }
 
@@ -254,6 +298,8 @@ const char* check_config(const QueueConfig& config) {
   if (!durability_known(config.durability)) return "unknown durability";
   if (!queue_status_known(config.status)) return "unknown queue status";
   if (config.version == 0) return "version of the configuration is 0";
+  if (config.job_ttl_ms < 0 || config.job_ttl_ms > delay_ms_max) return "time to live of jobs";
+  if (config.backoff.jitter_permille > jitter_permille_max) return "jitter of the backoff";
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -261,9 +307,7 @@ const char* check_config(const QueueConfig& config) {
 const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
-  if (static_cast<uint32_t>(row.reason) > static_cast<uint32_t>(DeadReason::lease_expired)) {
-    return "unknown dead reason";
-  }
+  if (row.reason > dead_reason_last) return "unknown dead reason";
   if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";
@@ -271,6 +315,7 @@ const char* check_job_row(const JobRow& row) {
   const bool held = row.state == JobState::leased || row.state == JobState::running;
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
+  if (row.progress.size() > progress_bytes_max) return "progress note is too long";
   if (row.key_until_ms < 0) return "time that a key is held";
   return nullptr;
 }

@@ -53,6 +53,14 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::transact:
+      return "transact";
+    case CommandType::expire_jobs:
+      return "expire_jobs";
+    case CommandType::reprioritise:
+      return "reprioritise";
+    case CommandType::progress:
+      return "progress";
     case CommandType::key_release:
       return "key_release";
     case CommandType::key_forget:
@@ -186,7 +194,11 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
+  if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
   json.string("backoff", backoff_name(config.backoff.kind));
+  if (config.backoff.jitter_permille != 0) {
+    json.number("backoff_jitter_permille", config.backoff.jitter_permille);
+  }
   const BackoffKind kind = config.backoff.kind;
   if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {
     json.time("backoff_base_ms", config.backoff.base_ms);
@@ -247,6 +259,9 @@ void add_settles(JsonLine& json, const Command& command) {
       if (item.flags & settle_no_exception) json.flag("no_exception", true);
       if (item.flags & settle_priority) json.number("priority", item.priority);
       if (!item.error.empty()) json.number("error_bytes", item.error.size());
+      if (item.reason != DeadReason::none) {
+        json.number("reason", static_cast<uint64_t>(item.reason));
+      }
     }
     json.close('}');
   }
@@ -272,6 +287,13 @@ void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.close(']');
 }
 
+void add_delays(JsonLine& json, const std::vector<int64_t>& delays_ms) {
+  json.key("delays_ms");
+  json.open('[');
+  for (const int64_t delay_ms : delays_ms) json.raw(std::to_string(delay_ms));
+  json.close(']');
+}
+
 // Keys and values may be secrets: only their lengths.
 void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.key("kv");
@@ -287,11 +309,8 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
-}  // namespace
-
-std::string command_to_json(const Command& command) {
+void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
-  JsonLine json;
   json.open('{');
   json.string("type", command_name(command.type));
   json.time("now_ms", command.now_ms);
@@ -309,7 +328,23 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_parts) {
+    json.key("parts");
+    json.open('[');
+    for (const Command& part : command.parts) add_command(json, part);
+    json.close(']');
+  }
+  if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
+  if (fields & field_priority) json.number("priority", command.priority);
+  if (fields & field_note) json.number("note_bytes", command.note.size());
   json.close('}');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  JsonLine json;
+  add_command(json, command);
   return json.take();
 }
 

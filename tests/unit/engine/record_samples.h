@@ -20,6 +20,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
+    CommandType::transact,
+    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
     CommandType::key_release, CommandType::key_forget,
 };
 
@@ -46,6 +48,7 @@ class SampleMaker {
   size_t item_count();
   void add_imports(Command& out);
   KvChange kv_change(bool forget);
+  void add_parts(Command& out);
 
   Prng prng_;
   Encoder encoder_;
