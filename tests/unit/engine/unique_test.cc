@@ -201,6 +201,7 @@ class UniqueFate : public UniqueTest {
         case 'x':
           shake();
           harness_.advance(10'001);
+          EXPECT_TRUE(harness_.engine().sync().ok());  // nobody waited for the expiry
           break;
         case 'c':
           EXPECT_EQ(cancel(job.id), Code::ok);
