@@ -358,7 +358,10 @@ TEST_P(UniqueTest, Case59_NoRowOutlivesItsHolder) {
     EXPECT_EQ(harness_.ack(queue_, job.id, job.generation), Code::ok);
   }
   shake();
-  EXPECT_GE(rows_left(), 100u);
+  // With an end there is a second row, which may outlive its job if that was only on disk.
+  const uint64_t left = rows_left();
+  EXPECT_GE(left, 150u);
+  if (GetParam().shake == Shake::nothing) EXPECT_EQ(left, 150u);
   clear(clearable_states);
   harness_.advance(60'001);
   EXPECT_EQ(rows_left(), 0u);
