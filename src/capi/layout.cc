@@ -52,6 +52,7 @@ WQ_AT(wq_store_options, disk_reserve_bytes, 48);
 WQ_AT(wq_store_options, memory_window_ms, 56);
 WQ_AT(wq_store_options, events_max, 64);
 WQ_AT(wq_store_options, reserved_0, 68);
+WQ_AT(wq_store_options, quota_bytes, 64);
 
 WQ_SIZE(wq_recovery, 272);
 WQ_AT(wq_recovery, struct_size, 0);
@@ -66,7 +67,7 @@ WQ_AT(wq_recovery, temp_files_removed, 56);
 WQ_AT(wq_recovery, replay_ms, 64);
 WQ_AT(wq_recovery, truncated_where, 72);
 
-WQ_SIZE(wq_store_stats, 216);
+WQ_SIZE(wq_store_stats, 232);
 WQ_AT(wq_store_stats, struct_size, 0);
 WQ_AT(wq_store_stats, status, 4);
 WQ_AT(wq_store_stats, io_backend, 8);
@@ -96,6 +97,8 @@ WQ_AT(wq_store_stats, checkpoints, 184);
 WQ_AT(wq_store_stats, checkpoint_us_last, 192);
 WQ_AT(wq_store_stats, checkpoint_us_max, 200);
 WQ_AT(wq_store_stats, waiting, 208);
+WQ_AT(wq_store_stats, job_bytes, 216);
+WQ_AT(wq_store_stats, quota_bytes, 224);
 
 WQ_SIZE(wq_verify_report, 256);
 WQ_AT(wq_verify_report, struct_size, 0);
@@ -123,7 +126,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 336);
+WQ_SIZE(wq_queue_config, 376);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -140,8 +143,14 @@ WQ_AT(wq_queue_config, backoff_list_ms, 64);
 WQ_AT(wq_queue_config, backoff_jitter_permille, 320);
 WQ_AT(wq_queue_config, reserved_0, 324);
 WQ_AT(wq_queue_config, job_ttl_ms, 328);
+WQ_AT(wq_queue_config, max_depth, 320);
+WQ_AT(wq_queue_config, max_bytes, 328);
+WQ_AT(wq_queue_config, full_policy, 336);
+WQ_AT(wq_queue_config, consumers_paused, 340);
+WQ_AT(wq_queue_config, dead_max_count, 344);
+WQ_AT(wq_queue_config, dead_max_age_ms, 352);
 
-WQ_SIZE(wq_queue_stats, 152);
+WQ_SIZE(wq_queue_stats, 184);
 WQ_AT(wq_queue_stats, struct_size, 0);
 WQ_AT(wq_queue_stats, status, 4);
 WQ_AT(wq_queue_stats, ready, 8);
@@ -162,6 +171,10 @@ WQ_AT(wq_queue_stats, replayed_total, 120);
 WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
 WQ_AT(wq_queue_stats, jobs_expired_total, 144);
+WQ_AT(wq_queue_stats, dropped_total, 144);
+WQ_AT(wq_queue_stats, dead_dropped_total, 152);
+WQ_AT(wq_queue_stats, waiting_bytes, 160);
+WQ_AT(wq_queue_stats, job_bytes, 168);
 
 WQ_SIZE(wq_job_spec, 216);
 WQ_AT(wq_job_spec, struct_size, 0);
@@ -229,7 +242,7 @@ WQ_AT(wq_settle_item, error, 40);
 WQ_AT(wq_settle_item, reason, 56);
 WQ_AT(wq_settle_item, reserved_0, 60);
 
-WQ_SIZE(wq_job, 200);
+WQ_SIZE(wq_job, 208);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -257,8 +270,9 @@ WQ_AT(wq_job, retry_until_ms, 168);
 WQ_AT(wq_job, max_exceptions, 176);
 WQ_AT(wq_job, flags, 180);
 WQ_AT(wq_job, progress, 184);
+WQ_AT(wq_job, first_dead_ms, 152);
 
-WQ_SIZE(wq_dead_query, 40);
+WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
 WQ_AT(wq_dead_query, flags, 4);
 WQ_AT(wq_dead_query, cursor, 8);
@@ -266,6 +280,29 @@ WQ_AT(wq_dead_query, limit, 16);
 WQ_AT(wq_dead_query, reason, 20);
 WQ_AT(wq_dead_query, from_ms, 24);
 WQ_AT(wq_dead_query, until_ms, 32);
+WQ_AT(wq_dead_query, error_part, 40);
+
+WQ_SIZE(wq_dead_filter, 96);
+WQ_AT(wq_dead_filter, struct_size, 0);
+WQ_AT(wq_dead_filter, flags, 4);
+WQ_AT(wq_dead_filter, reason, 8);
+WQ_AT(wq_dead_filter, reserved_0, 12);
+WQ_AT(wq_dead_filter, from_ms, 16);
+WQ_AT(wq_dead_filter, until_ms, 24);
+WQ_AT(wq_dead_filter, error_part, 32);
+WQ_AT(wq_dead_filter, entries, 48);
+WQ_AT(wq_dead_filter, entries_count, 56);
+WQ_AT(wq_dead_filter, limit, 64);
+WQ_AT(wq_dead_filter, cancel, 72);
+WQ_AT(wq_dead_filter, progress, 80);
+WQ_AT(wq_dead_filter, progress_ctx, 88);
+
+WQ_SIZE(wq_dead_report, 32);
+WQ_AT(wq_dead_report, struct_size, 0);
+WQ_AT(wq_dead_report, reserved_0, 4);
+WQ_AT(wq_dead_report, changed, 8);
+WQ_AT(wq_dead_report, examined, 16);
+WQ_AT(wq_dead_report, elapsed_ms, 24);
 
 WQ_SIZE(wq_event, 24);
 WQ_AT(wq_event, struct_size, 0);
@@ -302,7 +339,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 304);
+WQ_SIZE(wq_job_record, 312);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -344,6 +381,7 @@ WQ_AT(wq_job_record, key_ms, 208);
 WQ_AT(wq_job_record, key_until_ms, 216);
 WQ_AT(wq_job_record, idempotency_key, 224);
 WQ_AT(wq_job_record, idempotency_ms, 240);
+WQ_AT(wq_job_record, first_dead_ms, 184);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

@@ -23,6 +23,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::transact,
     CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
     CommandType::key_release, CommandType::key_forget,
+    CommandType::dead_drop,   CommandType::drop_oldest,
 };
 
 class SampleMaker {
