@@ -1,5 +1,4 @@
 // Produce: enqueue, cancel, get.
-#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -227,7 +226,7 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
   if (lsn != 0) return finish(lsn, call, level);
   if (specs[0].dry_run) return {};
   // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
-  if (level == Durability::memory || WQ_PLANTED(duplicate_before_its_holder)) return {};
+  if (level == Durability::memory) return {};
   return log_->wait(log_->last_lsn(), level);
 }
 
