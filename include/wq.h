@@ -2044,8 +2044,6 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
-#define WQ_EVENT_JOB_EXPIRED 17u   /* its expires_at_ms came before it was begun, and it is gone */
-#define WQ_EVENT_DROPPED 18u       /* a limit of its queue made it go */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */

@@ -35,8 +35,6 @@ enum class EventKind : uint8_t {
   checkpoint = 16,     // everything up to the LSN
   job_expired = 17,    // did not start in time
   dropped = 18,        // for a newer one, or over the caps of the dead letters
-  job_expired = 17,    // its expires-at came before it was begun; it is gone
-  dropped = 18,        // a limit of its queue made it go
 };
 
 struct Event {

@@ -206,12 +206,6 @@ void Observer::ending(const Job& job, EndReason reason) {
       // One dead letter; of a whole queue one event tells for all.
       if (job.state == JobState::dead) tell(EventKind::cleared, job);
       return;
-    case EndReason::expired:
-      tell(EventKind::job_expired, job);
-      return;
-    case EndReason::dropped:
-      tell(EventKind::dropped, job);
-      return;
   }
 }
 
