@@ -57,10 +57,10 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes the
-       address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer is
-       NULL already. Handles may be closed in any order: what a child needs of its parent lives until
-       the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes
+       the address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer
+       is NULL already. Handles may be closed in any order: what a child needs of its parent lives
+       until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.

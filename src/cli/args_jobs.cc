@@ -15,12 +15,8 @@ void add_durability(CLI::App& command, std::string& durability) {
   option->check(CLI::IsMember({"power", "process", "memory"}).description(""))->type_name("LEVEL");
 }
 
-void add_push(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
-  const auto options = std::make_shared<PushOptions>();
-  PushOptions& o = *options;
-  command.footer(
-      R"(Each argument is a job. Without arguments, or with - alone, each line of standard
+constexpr const char* push_footer =
+    R"(Each argument is a job. Without arguments, or with - alone, each line of standard
 input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is
 one, carriage returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
 
@@ -47,7 +43,14 @@ A job that meets another one of its key is not pushed: the id of that one is pri
 so with all of them the exit code is 8.
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
-pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
+pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)";
+
+void add_push(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
+  const auto options = std::make_shared<PushOptions>();
+  PushOptions& o = *options;
+  command.footer(push_footer);
+
   add_texts(command, "payload", o.payloads, "Payloads, one job each");
   command.add_option("-q,--queue", o.queue, "Queue; made if it is not there")
       ->type_name("NAME")

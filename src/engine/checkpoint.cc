@@ -56,11 +56,7 @@ Status Engine::run_checkpoint() {
       return {};
     });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
-    ++checkpoints_;
-    observer_.checkpoint(frozen_lsn, wall_ms());
-    wake_followers();
-    checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
-    checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
+    count_checkpoint(frozen_lsn, start_ns);
   }
   if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
@@ -80,6 +76,14 @@ Status Engine::run_checkpoint() {
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
   return give_back_space();
+}
+
+void Engine::count_checkpoint(Lsn frozen_lsn, int64_t start_ns) {
+  ++checkpoints_;
+  checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
+  checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
+  observer_.checkpoint(frozen_lsn, wall_ms());
+  wake_followers();
 }
 
 // On a disk that is short, what settled jobs leave behind in the store would keep enqueue refused

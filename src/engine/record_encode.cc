@@ -308,12 +308,11 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   Offset<Vector<Offset<fb::KvChange>>> kv;
   Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
-  if (fields & field_parts) parts = put_parts(b, command);
   Offset<Vector<int64_t>> delays;
   ByteVector note;
-  if ((fields & field_delays) && !command.delays_ms.empty()) {
-    delays = b.CreateVector(command.delays_ms);
-  }
+  if (fields & field_parts) parts = put_parts(b, command);
+  const bool delayed = (fields & field_delays) && !command.delays_ms.empty();
+  if (delayed) delays = b.CreateVector(command.delays_ms);
   if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
   if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
@@ -321,9 +320,9 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
     imports = put_imports(b, command.imports);
   }
   if (fields & field_row) rows = put_bytes(b, command.row);
-  if (fields & field_jobs) {
-    if (!command.jobs.empty()) envelopes = put_envelopes(b, command.jobs);
-    if (!command.jobs.empty()) jobs = put_jobs(b, command.jobs);
+  if ((fields & field_jobs) && !command.jobs.empty()) {
+    envelopes = put_envelopes(b, command.jobs);
+    jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
     settle_offsets.clear();
