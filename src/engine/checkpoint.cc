@@ -56,7 +56,9 @@ Status Engine::run_checkpoint() {
       return {};
     });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
-    count_checkpoint(frozen_lsn, start_ns);
+    ++checkpoints_;
+    checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
+    checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }
   if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
@@ -76,14 +78,6 @@ Status Engine::run_checkpoint() {
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
   return give_back_space();
-}
-
-void Engine::count_checkpoint(Lsn frozen_lsn, int64_t start_ns) {
-  ++checkpoints_;
-  checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
-  checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
-  observer_.checkpoint(frozen_lsn, wall_ms());
-  wake_followers();
 }
 
 // On a disk that is short, what settled jobs leave behind in the store would keep enqueue refused
@@ -154,6 +148,8 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
 // Each step that makes the job table forget something raises the store version, see residency.h.
 void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
+  observer_.checkpoint(frozen_lsn, wall_ms());
+  wake_followers();
   ++store_version_;
   while (state_.drop_ended(evict_step_max)) {
     let_callers_in();

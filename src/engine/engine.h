@@ -586,7 +586,6 @@ class Engine {
   Status take_frozen(CheckpointContent& content, Lsn frozen_lsn) WQ_REQUIRES(mutex_);
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
-  void count_checkpoint(Lsn frozen_lsn, int64_t start_ns) WQ_REQUIRES(mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
   void let_callers_in() WQ_REQUIRES(mutex_);
   void evict_to_target() WQ_REQUIRES(mutex_);
