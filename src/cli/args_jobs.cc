@@ -72,8 +72,7 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's; "
-                     "~20% behind it: by chance up to 20% shorter");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; fixed:5s~20%: with jitter");
   command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
       ->type_name("DURATION");
   command.add_flag("--fail-on-timeout", o.fail_on_timeout, "The first timeout is the last attempt");
@@ -223,7 +222,7 @@ void add_settles(CLI::App& app, Command& chosen) {
       "  wq nack 12:34 --dead --error 'no such address'");
   nack.add_option("--error", options->error, "Error text, kept with the job");
   nack.add_option("--reason", options->reason,
-                  "Why it is dead, if it is: failed, timeout, cancelled, expired, unknown_type")
+                  "If dead: failed, timeout, cancelled, expired, unknown_type")
       ->check(CLI::IsMember({"failed", "timeout", "cancelled", "expired", "unknown_type"})
                   .description(""));
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")

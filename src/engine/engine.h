@@ -571,6 +571,7 @@ class Engine {
   void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
   void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
+  int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);

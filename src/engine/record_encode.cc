@@ -276,7 +276,7 @@ Encoder::~Encoder() = default;
 
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
   return impl_->encode(command, impl_->whole);
 }
@@ -397,7 +397,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
 
 Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   const char* reason = check_job_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto body = put_bytes(b, envelope);
   const auto error = put_bytes(b, as_bytes(row.last_error));
@@ -429,7 +429,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
 
 Bytes Encoder::queue_row(const QueueRow& row) {
   const char* reason = check_queue_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
@@ -466,7 +466,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
 
 Bytes Encoder::meta_row(const MetaRow& row) {
   const char* reason = check_meta_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   std::vector<fb::Trash> entries;
   for (const TrashRow& trash : row.trash) {

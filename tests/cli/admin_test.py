@@ -108,7 +108,7 @@ class Look(CliCase):
         self.push("c", queue="q")
         stats = self.json("stat", "-q", "q")[0]["queues"][0]
         self.assertEqual((stats["ready"], stats["dropped_total"]), (2, 1))
-        self.assertIn("2 jobs, 1.0 MiB, drop-oldest", self.wq("queue", "show", "q").text)
+        self.assertIn("2 jobs, 1.0 MiB, drop-oldest", "\n".join(self.wq("queue", "show", "q").lines))
 
     def test_clear_and_rm_ask_first(self):
         self.push("a", "b", queue="q")

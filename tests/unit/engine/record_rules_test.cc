@@ -40,14 +40,17 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
-  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::key_forget) {
+    command.kv.push_back({.key = "u1234k", .erase = true});
+  } else {
+    command.kv.push_back({.key = "k", .value = "v"});
+  }
   if (type == CommandType::transact) {
     for (const CommandType part :
          {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
       command.parts.push_back(valid_command(part));
     }
   }
-  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
