@@ -72,7 +72,7 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; fixed:5s~20%: with jitter");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
       ->type_name("DURATION");
   command.add_flag("--fail-on-timeout", o.fail_on_timeout, "The first timeout is the last attempt");
