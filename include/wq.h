@@ -2013,7 +2013,8 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
  *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
  *          WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID,
- *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import),
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
