@@ -114,6 +114,20 @@ struct wq_list : wq::HandleHead {
   std::vector<std::string> names;
 };
 
+struct wq_kv_page : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::kv_page;
+  static constexpr const char* own_name = "page";
+  wq_kv_page() : HandleHead(own_kind) {}
+  wq::KvPage page;
+};
+
+struct wq_text : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::text;
+  static constexpr const char* own_name = "text";
+  wq_text() : HandleHead(own_kind) {}
+  std::string bytes;
+};
+
 namespace wq {
 
 // A call inside a handle, for as long as this object lives.
@@ -228,6 +242,12 @@ Status check_stride(size_t stride, const char* field) {
   return bad_struct_size(field, stride, first_release_bytes<T>);
 }
 wq_queue_config public_config(const QueueConfig& in);  // queue.cc
+// Limits of a queue, its caps of dead letters, and the pause behind its status. limits.cc
+constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
+                                       WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
+                                       WQ_CONFIG_DEAD_MAX_AGE;
+void read_limits(const wq_queue_config& in, QueueConfig& out);
+void write_limits(const QueueConfig& in, wq_queue_config& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);

@@ -1,5 +1,6 @@
 // Flows (batches of the engine: wq_batch is what a lease gives) and the history of done jobs.
-#include "capi/job_spec.h"
+#include "capi/capi_internal.h"
+#include "capi/specs.h"
 #include "engine/batch.h"
 
 namespace wq {

@@ -1,5 +1,7 @@
-#include "capi/job_spec.h"
-
+// Reading of wq_job_spec and wq_next_job.
+#include "capi/capi_internal.h"
+#include "capi/keys.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
@@ -56,7 +58,9 @@ Status SpecParts::read_chain(const wq_job_spec& in, std::span<const NextSpec>& o
 }
 
 Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
-  if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
+  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
+  if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
+  out.dry_run = in.flags & WQ_JOB_DRY_RUN;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -65,14 +69,20 @@ Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
   out.delay_ms = in.delay_ms;
   out.run_at_ms = in.run_at_ms;
   out.max_attempts = in.max_attempts;
-  out.traits.batch = in.flow;
   if (in.backoff_kind != 0 || in.backoff_count != 0) {
     WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                         in.backoff_count, out.backoff));
   }
+  out.backoff.jitter_permille = in.backoff_jitter_permille;
+  out.traits.expires_ms = in.expires_at_ms;
+  out.traits.retry_until_ms = in.retry_until_ms;
+  out.traits.timeout_ms = in.timeout_ms;
+  out.traits.max_exceptions = in.max_exceptions;
+  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+  out.traits.batch = in.flow;
   if (in.headers_count > 0) WQ_TRY(parts.read_headers(in.headers, in.headers_count, out.headers));
   if (in.chain_count > 0) WQ_TRY(parts.read_chain(in, out.chain));
-  return {};
+  return read_spec_keys(in, out);
 }
 
 }  // namespace wq

@@ -3,10 +3,11 @@
 
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
-#include "capi/job_spec.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
+
 namespace {
 
 // `told` gets id and LSN.
@@ -21,10 +22,10 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   SpecParts parts;
   WQ_TRY(read_spec(*in, parts, spec));
   JobId id = 0;
-  WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
-  told.job_id = id;
-  told.lsn = how.options().lsn;
-  return {};
+  Status status = engine.enqueue(queue.id, spec, how.options(), id);
+  if (!status.is_error()) told.job_id = id;  // WQ_DUPLICATE: the holder
+  if (status.ok()) told.lsn = how.options().lsn;
+  return status;
 }
 
 Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
@@ -52,6 +53,9 @@ struct ReadSpecs {
       if (refusal.ok()) {
         if (parts.empty() || !parts.back().empty()) parts.emplace_back();
         refusal = read_spec(*in, parts.back(), spec);
+      }
+      if (refusal.ok() && !specs.empty() && spec.dry_run != specs[0].dry_run) {
+        refusal = invalid_field("spec.flags", "has WQ_JOB_DRY_RUN in some jobs of the call only");
       }
       if (!refusal.ok()) break;
       specs.push_back(std::move(spec));
@@ -81,10 +85,13 @@ struct ManyOut {
   }
 };
 
-// Codes and ids for all n: the first `taken` have their ids in `outcomes`, the rest was refused.
+// Codes and ids for all n: the first `taken` have theirs in `outcomes`, the rest was refused.
 void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, size_t taken,
                Code refusal, Lsn lsn) {
-  for (size_t i = 0; i < taken; i++) out.tell(i, Code::ok, outcomes[i].id, lsn);
+  for (size_t i = 0; i < taken; i++) {
+    const bool ok = outcomes[i].code == Code::ok;
+    out.tell(i, outcomes[i].code, outcomes[i].id, ok ? lsn : 0);
+  }
   for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
 }
 
@@ -109,7 +116,7 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
       taken = result.value();
     }
   }
-  if (status.ok() && taken < read.specs.size() && read.refusal.ok()) {
+  if (status.ok() && taken < outcomes.size() && outcomes[taken].code != Code::ok) {
     const Code code = outcomes[taken].code;
     // Some are enqueued by now, so this must be told one way or another.
     status = status_with_text(code, [&] {
@@ -117,7 +124,10 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
     });
   }
   if (status.ok()) status = read.refusal;
-  if (accepted) *accepted = taken;
+  size_t duplicates = 0;
+  for (size_t i = 0; i < taken; i++) duplicates += outcomes[i].code == Code::duplicate;
+  if (status.ok() && duplicates > 0 && duplicates == taken) status = Code::duplicate;
+  if (accepted) *accepted = taken - duplicates;
   tell_many(out, outcomes, taken, status.code(), how.options().lsn);
   return status;
 }

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
 #include "cli/strict_json.h"
@@ -28,10 +29,12 @@ constexpr size_t group_bytes_max = 4 << 20;
 constexpr uint64_t line_bytes_extra = 1 << 20;
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
-constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
+constexpr const char* policy_names[] = {"refuse", "drop-oldest"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 // The members of one object; every one must be asked for, or it is an error.
 class Members {
@@ -59,6 +62,11 @@ class Members {
     }
     fail_field(field(name), "'" + printable(text, 40) + "' is not known");
   }
+  bool flag(const char* name) {
+    const Json& value = get(name);
+    if (!value.is_boolean()) fail_field(field(name), "must be true or false");
+    return value.get<bool>();
+  }
   std::string bytes(const char* name) {
     known_.insert(name);
     known_.insert(std::string(name) + "_base64");
@@ -83,6 +91,7 @@ struct BackoffParts {
   uint32_t kind = 0;
   int64_t base_ms = 0, max_ms = 0;
   std::vector<int64_t> list_ms;
+  uint32_t jitter_permille = 0;
 };
 
 BackoffParts read_backoff(const std::string& where, const Json& json) {
@@ -102,13 +111,16 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
       out.list_ms.push_back(whole_number(members.field("list_ms"), entry, 0, int64_max));
     }
   }
+  if (members.has("jitter_permille")) {
+    out.jitter_permille = static_cast<uint32_t>(members.number("jitter_permille", 1'000));
+  }
   members.finish();
   return out;
 }
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, chain;
+  std::string payload, last_error, progress, key, idempotency_key, chain;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -122,6 +134,10 @@ struct ImportedJob {
     record.headers_count = header_views.size();
     record.payload = bytes_of(payload);
     record.last_error = bytes_of(last_error);
+    record.progress = bytes_of(progress);
+    record.backoff_jitter_permille = backoff.jitter_permille;
+    record.key = bytes_of(key);
+    record.idempotency_key = bytes_of(idempotency_key);
     record.chain = bytes_of(chain);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
@@ -130,6 +146,40 @@ struct ImportedJob {
     record.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
   }
 };
+
+// An older export has none of these.
+void read_limits(Members& members, ImportedJob& job) {
+  wq_job_record& record = job.record;
+  if (members.has("timeout_ms")) record.timeout_ms = members.time("timeout_ms");
+  if (members.has("retry_until_ms")) record.retry_until_ms = members.time("retry_until_ms");
+  if (members.has("expires_at_ms")) record.expires_at_ms = members.time("expires_at_ms");
+  if (members.has("max_exceptions")) record.max_exceptions = members.small("max_exceptions");
+  if (members.has("fail_on_timeout")) {
+    const Json& flag = members.get("fail_on_timeout");
+    if (!flag.is_boolean()) fail_field("fail_on_timeout", "must be true or false");
+    if (flag.get<bool>()) record.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+  }
+  if (members.has("progress") || members.has("progress_base64")) {
+    job.progress = members.bytes("progress");
+  }
+}
+
+void read_keys(Members& members, ImportedJob& job) {
+  if (members.has("key")) {
+    Members key("key", members.get("key"));
+    job.key = key.bytes("key");
+    job.record.key_rule = key.one_of("rule", key_rule_names);
+    job.record.key_ms = key.time("time_ms");
+    job.record.key_until_ms = key.time("until_ms");
+    key.finish();
+  }
+  if (members.has("idempotency")) {
+    Members key("idempotency", members.get("idempotency"));
+    job.idempotency_key = key.bytes("key");
+    job.record.idempotency_ms = key.time("window_ms");
+    key.finish();
+  }
+}
 
 void read_job(Members& members, ImportedJob& job) {
   wq_job_record& record = job.record;
@@ -145,10 +195,12 @@ void read_job(Members& members, ImportedJob& job) {
   record.enqueued_ms = members.time("enqueued_ms");
   record.since_ms = members.time("since_ms");
   record.leased_ms = members.time("leased_ms");
+  if (members.has("first_dead_ms")) record.first_dead_ms = members.time("first_dead_ms");
   if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
   if (record.state == WQ_STATE_DEAD) {
-    record.dead_reason = members.one_of("dead_reason", reason_names);
+    record.dead_reason = members.one_of("dead_reason", dead_reasons);
   }
+  read_limits(members, job);
   if (members.has("backoff")) job.backoff = read_backoff("backoff", members.get("backoff"));
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
@@ -163,11 +215,23 @@ void read_job(Members& members, ImportedJob& job) {
       header.finish();
     }
   }
+  read_keys(members, job);
   if (members.has("batch")) record.flow = members.number("batch");
   if (members.has("chain_base64")) job.chain = members.bytes("chain");
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
+}
+
+// Members that exports of earlier builds do not have.
+void read_limits(Members& settings, wq_queue_config& config) {
+  if (!settings.has("max_depth")) return;
+  config.consumers_paused = settings.flag("consumers_paused");
+  config.max_depth = settings.number("max_depth");
+  config.max_bytes = settings.number("max_bytes");
+  config.full_policy = settings.one_of("full_policy", policy_names);
+  config.dead_max_count = settings.number("dead_max_count");
+  config.dead_max_age_ms = settings.time("dead_max_age_ms");
 }
 
 class Importer {
@@ -180,15 +244,17 @@ class Importer {
     if (!begun_) return begin(members);
     if (members.has("job")) return job(members);
     if (members.has("config")) return queue(members);
-    fail_field("the line", "is neither a queue nor a job of an export");
+    if (members.has("kv") || members.has("kv_base64")) return row(members);
+    fail_field("the line", "is neither a queue nor a job nor a kv row of an export");
   }
   void finish() {
     if (!begun_) fail_usage("the input is empty");
     flush();
-    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_) {
+    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_) {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
                  format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
-                 format_count(jobs_expected_));
+                 format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
+                 format_count(rows_expected_));
     }
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_end(store_.get(), &err), err);
@@ -209,6 +275,7 @@ class Importer {
     record.next_generation = members.number("next_generation");
     queues_expected_ = members.number("queues");
     jobs_expected_ = members.number("jobs");
+    if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_begin(store_.get(), &record, &err), err);
@@ -225,12 +292,15 @@ class Importer {
     config.lease_ms = settings.time("lease_ms");
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
+    read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
     if (settings.has("keep_done_count")) config.keep_done_count = settings.small("keep_done_count");
     if (settings.has("keep_done_age_ms")) {
       config.keep_done_age_ms = settings.time("keep_done_age_ms");
     }
     settings.finish();
+    config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
     config.backoff_base_ms = backoff.base_ms;
     config.backoff_max_ms = backoff.max_ms;
@@ -249,6 +319,11 @@ class Importer {
     stats.replayed_total = totals.number("replayed");
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
+    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+    if (totals.has("dropped")) {
+      stats.dropped_total = totals.number("dropped");
+      stats.dead_dropped_total = totals.number("dead_dropped");
+    }
     if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
@@ -259,6 +334,17 @@ class Importer {
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_queue(store_.get(), &record, queues_[name].out(), &err), err);
+  }
+
+  void row(Members& members) {
+    if (row_group_.size() >= group_jobs_max || group_bytes_ >= group_bytes_max) flush();
+    KvLine& line = row_group_.emplace_back();
+    line.key = members.bytes("kv");
+    line.value = members.bytes("value");
+    line.expires_ms = members.time("expires_ms");
+    members.finish();
+    group_bytes_ += line.value.size();
+    ++rows_;
   }
 
   void job(Members& members) {
@@ -278,6 +364,7 @@ class Importer {
   }
 
   void flush() {
+    flush_rows();
     if (group_.empty()) return;
     std::vector<wq_job_record> records;
     for (const auto& job : group_) records.push_back(job->record);
@@ -288,9 +375,32 @@ class Importer {
     group_bytes_ = 0;
   }
 
+  void flush_rows() {
+    if (row_group_.empty()) return;
+    std::vector<wq_kv_record> records;
+    for (const KvLine& line : row_group_) {
+      wq_kv_record record = WQ_KV_RECORD_INIT;
+      record.expires_ms = line.expires_ms;
+      record.key = bytes_of(line.key);
+      record.value = bytes_of(line.value);
+      records.push_back(record);
+    }
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_kv(store_.get(), records.data(), records.size(), sizeof records[0], &err), err);
+    row_group_.clear();
+    group_bytes_ = 0;
+  }
+
+  struct KvLine {
+    std::string key, value;
+    int64_t expires_ms = 0;
+  };
+
   const Store& store_;
   bool begun_ = false;
   uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
+  uint64_t rows_expected_ = 0, rows_ = 0;
+  std::vector<KvLine> row_group_;
   std::map<std::string, Queue> queues_;
   wq_queue* group_queue_ = nullptr;
   std::vector<std::unique_ptr<ImportedJob>> group_;  // records point into them

@@ -4,6 +4,7 @@
 
 #include "base/planted.h"
 #include "engine/chain.h"
+#include "engine/observer.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -66,6 +67,9 @@ void keep(State& state, BatchId batch, BatchRow row, int64_t now_ms) {
     const std::string_view next = has_failed(row) ? row.on_failure : row.on_complete;
     const Job* job = next.empty() ? nullptr : start_next(state, nullptr, next, now_ms);
     if (job) row.follow_up = job->id;
+    if (state.observer && !WQ_PLANTED(batch_end_untold)) {
+      state.observer->batch_finished(batch, row.total);
+    }
     table.overwrite(batch_finished_key(row.finished_ms, batch), std::string());
   }
   table.put(batch_row_key(batch), encode_batch_row(row));

@@ -17,6 +17,7 @@ Status Engine::run_checkpoint() {
   Status written;
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
+  WQ_TRY(expire_keys());
   WQ_TRY(look_after_batches());
   {
     MutexLock lock(mutex_);
@@ -62,9 +63,8 @@ Status Engine::run_checkpoint() {
   }
   if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
-    set_failure(status_with_text(written.code(), [&] {
-                  return "checkpoint: " + written.message();
-                }).text());
+    const auto text = [&] { return "checkpoint: " + written.message(); };
+    set_failure(status_with_text(written.code(), text).text());
     if (written.code() == Code::no_memory) written = failure_;
   }
   checkpoint_running_ = false;
@@ -151,6 +151,8 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
 // Each step that makes the job table forget something raises the store version, see residency.h.
 void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
+  observer_.checkpoint(frozen_lsn, wall_ms());
+  wake_followers();
   ++store_version_;
   while (state_.drop_ended(evict_step_max)) {
     let_callers_in();
@@ -290,11 +292,21 @@ Status Engine::sweep_trash() {
       WQ_TRY(store_->reclaim(Family::ready, ready_key(whole.queue, whole.priority, whole.seq_low),
                              prefix_end(ready_key(whole.queue, whole.priority, whole.seq_high))));
     }
-    MutexLock lock(mutex_);
-    std::erase_if(state_.trash, [&](const TrashRow& t) {
+    const auto same = [&](const TrashRow& t) {
       return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&
              t.priority == whole.priority;
-    });
+    };
+    bool last_of_queue = true;
+    {
+      MutexLock lock(mutex_);
+      for (const TrashRow& t : state_.trash) last_of_queue &= t.queue != whole.queue || same(t);
+    }
+    if (last_of_queue) {
+      WQ_TRY_SET(const bool all_gone, forget_keys_of_cleared(whole.queue));
+      if (!all_gone) return {};
+    }
+    MutexLock lock(mutex_);
+    std::erase_if(state_.trash, same);
     ++state_.residency.swept_trash;
   }
 }

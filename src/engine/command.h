@@ -25,21 +25,29 @@ enum class CommandType : uint16_t {
   confirm = 9,          // now_ms, queue, deadline_ms (0 = none), settles[0].{id,generation}
   extend = 10,          // now_ms, queue, deadline_ms, settles[i].{id,generation}
   settle = 11,          // now_ms, queue, settles
-  expire = 12,          // now_ms, ids: leases past their deadline
+  expire = 12,          // now_ms, ids: leases past their deadline; delays_ms
   promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
   cancel = 14,          // now_ms, queue, ids
-  dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
+  dead_replay = 15,     // now_ms, queue, settles[i].{id,generation}, first_generation
   dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
   import_begin = 17,    // now_ms, row (a MetaRow: the next ids)
   import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  transact = 22,        // now_ms, parts: enqueue, settle and kv_write, each of the same now_ms
+  expire_jobs = 25,     // now_ms, ids: ready jobs that did not start in time
+  reprioritise = 26,    // now_ms, queue, ids[0], priority
+  progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
+  key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
+  key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
   batch_create = 30,    // now_ms, batch, row (of the family batch)
   batch_seal = 31,      // now_ms, batch
   batch_cancel = 32,    // now_ms, batch
   batch_lost = 33,      // now_ms, batch, ids: members that ended without being looked at
   batch_forget = 34,    // now_ms, batch
+  dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
+  drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
 };
 
 struct NewJob {
@@ -73,9 +81,10 @@ struct SettleItem {
   SettleKind kind = SettleKind::ack;
   uint8_t flags = 0;
   uint8_t priority = 0;
-  int64_t delay_ms = 0;          // nack, release; -1 = by the retry policy (nack only)
-  std::string_view error = {};   // nack, fail; already cut to error_bytes_max
-  std::string_view result = {};  // ack: for the history
+  int64_t delay_ms = 0;                  // nack, release; -1 = by the retry policy (nack only)
+  std::string_view error = {};           // nack, fail; already cut to error_bytes_max
+  DeadReason reason = DeadReason::none;  // nack, fail: why it is dead, if it is; none = failed
+  std::string_view result = {};          // ack: for the history
 };
 
 // A job as another store held it: ready, delayed or dead.
@@ -109,7 +118,12 @@ struct Command {
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
+  std::vector<Command> parts;
   Bytes row;  // encoded MetaRow, QueueRow or BatchRow
+  // expire: the delay of each retry, by place in `ids`; -1 = by the policy. Empty = all so.
+  std::vector<int64_t> delays_ms;
+  uint8_t priority = 0;
+  std::string_view note;  // at most progress_bytes_max
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -127,8 +141,12 @@ struct Command {
     ids.clear();
     settles.clear();
     kv.clear();
+    parts.clear();
     imports.clear();
     row = {};
+    delays_ms.clear();
+    priority = 0;
+    note = {};
   }
 };
 

@@ -42,19 +42,16 @@ BatchStatus status_of(BatchId batch, const BatchRow& row) {
 
 // ---- admission
 
-Status Engine::admit_queue_of(const std::string& field, std::string_view queue) {
-  MutexLock lock(mutex_);
+Status Engine::admit_next_queue(const std::string& field, std::string_view queue) const {
   if (state_.find_queue(queue)) return {};
   return Status(Code::not_found,
                 field + ".queue: no queue '" + std::string(queue) + "' in this store");
 }
 
-Status Engine::admit_follow_ups(const JobSpec& spec, int64_t now_ms) {
-  if (spec.chain.empty()) return {};
-  WQ_TRY(admit_chain(spec, options_.payload_bytes_max, now_ms));
+Status Engine::admit_chain_queues(const JobSpec& spec) const {
   for (size_t i = 0; i < spec.chain.size(); ++i) {
     if (spec.chain[i].queue.empty()) continue;
-    WQ_TRY(admit_queue_of("chain[" + std::to_string(i) + "]", spec.chain[i].queue));
+    WQ_TRY(admit_next_queue("chain[" + std::to_string(i) + "]", spec.chain[i].queue));
   }
   return {};
 }
@@ -63,27 +60,60 @@ Status Engine::admit_batch_job(const char* field, const NextSpec* next) {
   if (!next) return {};
   const JobSpec& job = next->job;
   Status status = admit_job(job, options_.payload_bytes_max, wall_ms());
-  size_t bytes = job.payload.size();
-  for (const Header& header : job.headers) bytes += header.name.size() + header.value.size();
-  if (status.ok() && (bytes > batch_job_bytes_max || job.headers.size() >= headers_count_max)) {
+  const bool large =
+      text_bytes(job) > batch_job_bytes_max || job.headers.size() >= headers_count_max;
+  if (status.ok() && large) {
     status = Status(Code::too_large, "payload and headers have over 60 KiB or 1023 headers");
   }
-  if (status.ok() && (!job.chain.empty() || job.traits.batch != 0)) {
-    status = Status(Code::invalid, "has no chain or batch of its own");
-  }
+  if (status.ok()) status = admit_next(job);
   if (!status.ok()) return Status(status.code(), std::string(field) + ": " + status.message());
-  return admit_queue_of(field, next->queue);
+  MutexLock lock(mutex_);
+  return admit_next_queue(field, next->queue);
 }
 
-Status Engine::admit_to_batches(std::span<const JobSpec> specs) {
-  for (const JobSpec& spec : specs) {
-    if (spec.traits.batch == 0) continue;
-    const std::optional<BatchRow> row = find_batch(state_, spec.traits.batch);
-    if (!row) return no_such_batch(spec.traits.batch);
-    if (row->is_finished()) return Status(Code::conflict, "batch: it is finished");
-    if (row->flags & batch_cancelled) return Status(Code::conflict, "batch: it is cancelled");
-  }
+Status Engine::admit_to_batch(BatchId batch) const {
+  if (batch == 0) return {};
+  const std::optional<BatchRow> row = find_batch(state_, batch);
+  if (!row) return no_such_batch(batch);
+  if (row->is_finished()) return Status(Code::conflict, "batch: it is finished");
+  if (row->flags & batch_cancelled) return Status(Code::conflict, "batch: it is cancelled");
   return {};
+}
+
+// ---- rows that a command changes
+
+Engine::BatchPins::~BatchPins() {
+  if (taken_ == 0) return;
+  MutexLock lock(engine_.mutex_);
+  for (size_t i = 0; i < taken_; ++i) engine_.state_.side(Family::batch).unpin(keys_[i]);
+}
+
+void Engine::BatchPins::add(BatchId batch) {
+  if (batch == 0) return;
+  std::string key = batch_row_key(batch);
+  if (keys_.empty() || keys_.back() != key) keys_.push_back(std::move(key));
+}
+
+Status Engine::BatchPins::take() {
+  if (keys_.empty()) return {};
+  const auto pin = [this]() WQ_REQUIRES(engine_.mutex_) -> Status {
+    for (; taken_ < keys_.size(); ++taken_) engine_.state_.side(Family::batch).pin(keys_[taken_]);
+    return {};
+  };
+  return engine_.with_rows(Family::batch, keys_, pin);
+}
+
+// Replay: those of the batches that new jobs join, and those that a command of a batch names.
+Status Engine::make_batches_known(const Command& command) {
+  for (const NewJob& job : command.jobs) {
+    const BatchId batch = trusted_batch(job.envelope);
+    if (batch != 0) WQ_TRY(make_row_known(Family::batch, batch_row_key(batch)));
+  }
+  if (command.batch == 0) return {};
+  for (const JobId id : command.ids) {
+    WQ_TRY(make_row_known(Family::batch, batch_member_key(command.batch, id)));
+  }
+  return make_row_known(Family::batch, batch_row_key(command.batch));
 }
 
 // ---- calls

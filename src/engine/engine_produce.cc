@@ -1,10 +1,9 @@
 // Produce: enqueue, cancel, get.
-#include <set>
-
 #include "engine/admit.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 #include "engine/next_job.h"
 
 namespace wq {
@@ -15,55 +14,121 @@ int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
 }
 
-// The rows that the jobs change: those of their batches, each once.
-std::vector<std::string> batch_keys(std::span<const JobSpec> specs) {
-  std::set<BatchId> batches;
-  for (const JobSpec& spec : specs) {
-    if (spec.traits.batch != 0) batches.insert(spec.traits.batch);
-  }
-  std::vector<std::string> keys;
-  for (const BatchId batch : batches) keys.push_back(batch_row_key(batch));
-  return keys;
+std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
+                            const std::vector<std::pair<size_t, size_t>>& places) {
+  std::vector<Bytes> views;
+  views.reserve(places.size());
+  for (const auto& [offset, size] : places) views.emplace_back(arena.data() + offset, size);
+  return views;
 }
 
-// What may keep a queue from taking jobs at all.
+}  // namespace
+
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
   return {};
 }
 
-}  // namespace
-
-Status Engine::enqueue(QueueId id, const JobSpec& given, CallOptions& call, JobId& job_id) {
-  WQ_ENTER();
-  WQ_TRY(admit_job(given, options_.payload_bytes_max, given.run_at_ms == 0 ? 0 : wall_ms()));
-  if (given.chain.empty() && given.traits.batch == 0) return enqueue_plain(id, given, call, job_id);
-  EnqueueOutcome outcome;
-  const Result<size_t> accepted = enqueue_many(id, {&given, 1}, false, call, {&outcome, 1});
-  job_id = outcome.id;
-  return accepted.status();
+// `accepted`: how many, from the first on, are good. The status is that of the next one.
+Status Engine::admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t& accepted) {
+  uint64_t bytes = 0;
+  for (accepted = 0; accepted < specs.size(); ++accepted) {
+    const JobSpec& spec = specs[accepted];
+    WQ_TRY(admit_job(spec, options_.payload_bytes_max, now_ms));
+    if (!spec.chain.empty()) {
+      WQ_TRY(admit_chain(spec, options_.payload_bytes_max, now_ms));
+      MutexLock lock(mutex_);
+      WQ_TRY(admit_chain_queues(spec));
+    }
+    bytes += counted_bytes(spec);
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+    }
+  }
+  return {};
 }
 
-Status Engine::enqueue_plain(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
+Status Engine::admit_to_batches(std::span<const JobSpec> specs) const {
+  uint64_t last = 0;
+  for (const JobSpec& spec : specs) {
+    if (spec.traits.batch != last) WQ_TRY(admit_to_batch(spec.traits.batch));
+    last = spec.traits.batch;
+  }
+  return {};
+}
+
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
+  NewJob job;
+  job.id = id;
+  job.due_ms = due_of(spec, now_ms);
+  job.priority = spec.priority;
+  job.max_attempts = spec.max_attempts;
+  job.envelope = envelope;
+  return job;
+}
+
+Command& Engine::begin_enqueue(QueueId id, int64_t now_ms, const std::vector<JobId>& dropped) {
+  Command& command =
+      begin(dropped.empty() ? CommandType::enqueue : CommandType::drop_oldest, now_ms);
+  command.queue = id;
+  command.ids = dropped;
+  return command;
+}
+
+// How many of the envelopes, from the first on, the queue has room for: all of them, or as many as
+// fit if `partial`; then the outcomes of the others say why not.
+Result<Engine::Load> Engine::load_of(const Queue& queue,
+                                     std::span<const std::pair<size_t, size_t>> places,
+                                     bool partial, std::span<EnqueueOutcome> outcomes) const {
+  Load load;
+  for (const auto& [offset, size] : places) load.bytes += size;
+  load.jobs = places.size();
+  Status refusal = admit_load(queue, load);
+  if (refusal.ok()) return load;
+  if (!partial) return refusal;
+  load = Load{};
+  for (const auto& [offset, size] : places) {
+    const Load more{load.jobs + 1, load.bytes + size};
+    refusal = admit_load(queue, more);
+    if (!refusal.ok()) break;
+    load = more;
+  }
+  if (load.jobs == 0) return refusal;
+  for (size_t i = load.jobs; i < outcomes.size(); ++i) {
+    outcomes[i] = EnqueueOutcome{refusal.code(), 0};
+  }
+  return load;
+}
+
+Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
+  WQ_ENTER();
+  const bool plain = spec.chain.empty() && spec.traits.batch == 0 && !spec.traits.has_keys();
+  if (!plain) return enqueue_one(id, spec, call, job_id);
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
     MutexLock lock(mutex_);
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
-    NewJob& job = command.jobs.emplace_back();
-    job_id = job.id = state_.next_job_id;
-    job.due_ms = due_of(spec, command.now_ms);
-    job.priority = spec.priority;
-    job.max_attempts = spec.max_attempts;
-    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                              command.now_ms, spec.traits);
+    const int64_t now_ms = wall_ms();
+    std::vector<JobId> dropped;
+    Bytes envelope;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      level = level_for(call, queue->config.durability);
+      envelope = encode_envelope(envelope_encoder_, spec, now_ms);
+      const Load load{1, envelope.size()};
+      WQ_TRY(admit_load(*queue, load));
+      if (spec.dry_run) return {};
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, now_ms, dropped);
+    job_id = state_.next_job_id;
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, now_ms));
+    const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
-    if (job.due_ms != 0) wake_for_timers();
+    if (delayed) wake_for_timers();
   }
   return finish(lsn, call, level);
 }
@@ -77,18 +142,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
-  Status refusal;
-  uint64_t bytes = 0;
-  for (; accepted < specs.size(); ++accepted) {
-    refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
-    if (refusal.ok()) refusal = admit_follow_ups(specs[accepted], now_ms);
-    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
-    if (refusal.ok() && bytes > call_payload_bytes_max) {
-      refusal =
-          Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
-    }
-    if (!refusal.ok()) break;
-  }
+  const Status refusal = admit_jobs(specs, now_ms, accepted);
   for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
   WQ_TRY(wait_for_space());
@@ -98,45 +152,115 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
+  BatchPins batches(*this);
+  bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
-    JobTraits traits = spec.traits;
-    const std::string chain = encode_chain(spec);
-    traits.chain = chain;
-    traits.chain_jobs = static_cast<uint32_t>(spec.chain.size());
-    const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, traits);
+    keyed |= spec.traits.has_keys();
+    const Bytes envelope = encode_envelope(encoder, spec, now_ms);
+    batches.add(spec.traits.batch);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
+  WQ_TRY(batches.take());
+  if (keyed) {
+    const std::vector<Bytes> envelopes = views_of(arena, places);
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
+    return accepted;
+  }
   Lsn lsn = 0;
   Durability level = Durability::power;
-  const auto add = [&]() WQ_REQUIRES(mutex_) -> Status {
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    WQ_TRY(admit_to_batches(specs.first(accepted)));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
+  {
+    MutexLock lock(mutex_);
+    std::vector<JobId> dropped;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      WQ_TRY(admit_to_batches(specs.first(accepted)));
+      level = level_for(call, queue->config.durability);
+      WQ_TRY_SET(const Load load, load_of(*queue, places, partial, outcomes));
+      accepted = load.jobs;
+      if (specs[0].dry_run) return accepted;
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, wall_ms(), dropped);
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
-      NewJob& job = command.jobs.emplace_back();
-      job.id = state_.next_job_id + i;
-      job.due_ms = due_of(specs[i], command.now_ms);
-      job.priority = specs[i].priority;
-      job.max_attempts = specs[i].max_attempts;
-      job.envelope = Bytes(arena.data() + places[i].first, places[i].second);
+      const Bytes envelope(arena.data() + places[i].first, places[i].second);
+      const NewJob& job = command.jobs.emplace_back(
+          new_job_of(specs[i], state_.next_job_id + i, envelope, command.now_ms));
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
-    return {};
-  };
-  WQ_TRY(with_rows(Family::batch, batch_keys(specs.first(accepted)), add));
+  }
   WQ_TRY(finish(lsn, call, level));
   return accepted;
+}
+
+// Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
+Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
+                             std::span<const Bytes> envelopes, CallOptions& call,
+                             std::span<EnqueueOutcome> outcomes) {
+  std::vector<std::string> rows;
+  for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  Load missing;  // what there was no room for
+  const auto add = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
+    missing = Load();
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(admit_to_queue(*queue));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::enqueue);
+    command.queue = id;
+    KeyPlan plan(state_, cold, id, command.now_ms);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
+                              command.now_ms);
+      WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
+      if (i < outcomes.size()) {
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
+                                  : EnqueueOutcome{Code::ok, job.id};
+      }
+      if (holder != 0) continue;  // also if its batch has ended by now
+      WQ_TRY(admit_to_batch(specs[i].traits.batch));
+      command.jobs.push_back(job);
+    }
+    if (command.jobs.empty()) return {};
+    // One that a debounced job takes the place of makes room for it.
+    Load load{command.jobs.size() - plan.replaced().size(), 0};
+    for (const NewJob& job : command.jobs) load.bytes += job.envelope.size();
+    WQ_TRY(admit_load(*queue, load));
+    if (specs[0].dry_run) return {};
+    if (!queue->has_room(load.jobs, load.bytes)) {
+      missing = load;
+      return {};
+    }
+    WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
+    wake_for_timers();
+    return {};
+  };
+  WQ_TRY(with_holders(rows, 0, add));
+  while (missing.bytes != 0) {
+    WQ_TRY(drop_for(id, missing));
+    WQ_TRY(with_holders(rows, 0, add));
+  }
+  if (lsn != 0) return finish(lsn, call, level);
+  if (specs[0].dry_run) return {};
+  // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
+  if (level == Durability::memory) return {};
+  return log_->wait(log_->last_lsn(), level);
+}
+
+// One that needs more than the plain path has.
+Status Engine::enqueue_one(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
+  EnqueueOutcome outcome;
+  WQ_TRY(enqueue_many(id, {&spec, 1}, false, call, {&outcome, 1}).take_status());
+  job_id = outcome.id;
+  return outcome.code == Code::duplicate ? key_is_held(job_id) : Status();
 }
 
 Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
@@ -195,10 +319,12 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.exceptions = job.exceptions;
   view.max_attempts = attempts_allowed(job);
   view.replays = job.replays;
+  view.first_dead_ms = job.first_dead_ms;
   view.since_ms = job.since_ms;
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  view.ready_seq = job.state == JobState::ready ? job.position : 0;
   if (job.deadline_ms != 0) {
     // The timer is of the clock that never steps; people read the wall clock. Unless that one was
     // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
@@ -213,6 +339,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
     }
   }
   if (job.last_error) view.last_error = *job.last_error;
+  if (job.progress) view.progress = *job.progress;
   view.body = job.body;
   if (!job.traits) return;
   view.batch = job.traits->batch;
@@ -232,12 +359,15 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.exceptions = row.exceptions;
   view.max_attempts = row.max_attempts != 0 ? row.max_attempts : queue.config.max_retries + 1;
   view.replays = row.replays;
+  view.first_dead_ms = row.first_dead_ms;
   view.since_ms = row.since_ms;
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.ready_seq = row.state == JobState::ready ? row.position : 0;
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
+  view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
   if (const auto traits = trusted_traits(view.body.bytes())) {
     view.batch = traits->batch;

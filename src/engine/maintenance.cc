@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 
@@ -25,6 +26,7 @@ Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, Ma
       command.ids.push_back(job->id);
       timers.remove(job);  // apply leaves its place for good
     }
+    if (command.type == CommandType::expire) draw_retry_delays(command);
     Status status = commit(command).take_status();
     if (!status.ok()) give_back();
     return status;
@@ -34,9 +36,32 @@ Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, Ma
   }
 }
 
-// Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit`
-// each. Also called by lease, so that a job whose time has come is never late for a caller who
-// asks.
+// Only written if there is anything to draw.
+void Engine::draw_retry_delays(Command& command) {
+  bool drawn = false;
+  for (const JobId id : command.ids) {
+    command.delays_ms.push_back(drawn_retry_delay_ms(*state_.find(id), prng_));
+    drawn |= command.delays_ms.back() >= 0;
+  }
+  if (!drawn || WQ_PLANTED(expiry_without_jitter)) command.delays_ms.clear();
+}
+
+// The jobs behind a cold range that has come to the head of its lane may have to end as well.
+void Engine::refill_empty_heads() {
+  for (const auto& [name, queue] : state_.queues()) {
+    for (const auto& lane : queue->lanes) {
+      if (lane->cold_count == 0 || !lane->head.empty() || lane->refill_wanted) continue;
+      refills_.push_back(LaneId{queue->id, lane->priority});
+      lane->refill_wanted = true;
+    }
+  }
+}
+
+// Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
+// order of their times, up to `limit` each. A delayed job is looked at when it is due, and one that
+// is only in the store when it comes to the head of its lane: sooner would take an index on the
+// disk, and neither can be leased before. Also called by lease, so that a job whose time has come
+// is never late for a caller who asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
   const int64_t lease_now_ms = WQ_PLANTED(leases_on_the_wall_clock) ? now.wall_ms : now.run_ms;
@@ -60,6 +85,15 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.handled += command.ids.size();
     due.more |= promotable();
   }
+  TimerQueue& expiries = state_.expiries();
+  const auto over = [&] { return !expiries.empty() && expiries.first_ms() <= now.wall_ms; };
+  if (over() && !WQ_PLANTED(expiry_timers_ignored)) {
+    Command& command = begin(CommandType::expire_jobs, now.wall_ms);
+    WQ_TRY(commit_due(command, expiries, limit, over));
+    due.handled += command.ids.size();
+    due.more |= over();
+    refill_empty_heads();
+  }
   return due;
 }
 
@@ -80,6 +114,11 @@ bool Engine::has_room_for_pages() const {
   return state_.resident_bytes() <= memory_limit_ || state_.delays().empty();
 }
 
+// A store under import is left alone.
+bool Engine::trim_wanted(int64_t now_ms) const {
+  return !state_.importing && (trim_queue_ != 0 || state_.dead_trim_ms <= now_ms);
+}
+
 // Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
 int64_t Engine::next_due_wait_ms() {
   int64_t wait_ms = sleep_ms_max;
@@ -91,10 +130,22 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.delays().empty() && first_delay_is_first(state_.cold_delayed_count() > 0)) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
+  if (!state_.expiries().empty() && !WQ_PLANTED(expiry_timers_ignored)) {
+    wait_ms = std::min(wait_ms, state_.expiries().first_ms() - now_ms);
+  }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
   return std::max<int64_t>(0, wait_ms);
+}
+
+// The same for the maintenance, which has more to do than a caller who waits for a job helps with.
+int64_t Engine::next_work_wait_ms() {
+  const int64_t wait_ms = next_due_wait_ms();
+  const int64_t now_ms = wall_ms();
+  if (state_.importing) return wait_ms;
+  if (!trim_wanted(now_ms)) return std::min(wait_ms, state_.dead_trim_ms - now_ms);
+  return state_.resident_bytes() <= memory_limit_ ? 0 : std::min(wait_ms, no_room_poll_ms);
 }
 
 // After a change that may have made a timer the first: the maintenance thread is woken only if it
@@ -102,7 +153,7 @@ int64_t Engine::next_due_wait_ms() {
 void Engine::wake_for_timers() {
   if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
   if (WQ_PLANTED(timer_wakes_nobody)) return;
-  const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
+  const int64_t due_ns = environment_.clock->mono_ns() + next_work_wait_ms() * ns_per_ms;
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
 
@@ -155,6 +206,10 @@ Status Engine::load_delays() {
 Result<bool> Engine::maintain() {
   WQ_TRY_SET(const Due due, run_due(now(), due_step_max));
   bool more = due.more || state_.sweep_garbage(evict_step_max);
+  if (trim_wanted(wall_ms())) {
+    WQ_TRY_SET(const bool trimmed, trim_dead(wall_ms()));
+    more |= trimmed;
+  }
   if (delays_wanted(wall_ms())) {
     if (has_room_for_pages()) {
       WQ_TRY(load_delays());
@@ -204,7 +259,7 @@ void Engine::maintenance_loop() {
       const MutexGap gap(mutex_);
       continue;
     }
-    const int64_t wait_ms = next_due_wait_ms();
+    const int64_t wait_ms = next_work_wait_ms();
     if (stopping_) return;
     if (wait_ms == 0) {  // just now
       const MutexGap let_callers_in(mutex_);
@@ -291,7 +346,7 @@ Result<int64_t> Engine::tick() {
   if (checkpoint_due) WQ_TRY(run_checkpoint());
   if (more) return int64_t{0};
   MutexLock lock(mutex_);
-  const int64_t wait_ms = next_due_wait_ms();
+  const int64_t wait_ms = next_work_wait_ms();
   return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
 }
 

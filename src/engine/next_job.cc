@@ -69,6 +69,17 @@ std::string encode_chain(const JobSpec& spec) {
   return following;
 }
 
+Bytes encode_envelope(Encoder& encoder, const JobSpec& spec, int64_t now_ms) {
+  if (spec.chain.empty()) {
+    return encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+  }
+  JobTraits traits = spec.traits;
+  const std::string chain = encode_chain(spec);
+  traits.chain = chain;
+  traits.chain_jobs = static_cast<uint32_t>(spec.chain.size());
+  return encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, traits);
+}
+
 std::string encode_batch_job(const NextSpec& next, uint64_t batch) {
   const std::string id = std::to_string(batch);
   std::vector<Header> headers(next.job.headers.begin(), next.job.headers.end());

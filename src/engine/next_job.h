@@ -14,6 +14,9 @@ namespace wq {
 // (tags, traceparent, tracestate, baggage), unless it has one of that name itself.
 std::string encode_chain(const JobSpec& spec);
 
+// The envelope of a new job, its chain in it. Valid until the encoder is used again.
+Bytes encode_envelope(Encoder& encoder, const JobSpec& spec, int64_t now_ms);
+
 // What the end of batch `batch` enqueues: its id stands in the header wq-batch.
 std::string encode_batch_job(const NextSpec& next, uint64_t batch);
 

@@ -56,7 +56,10 @@ struct JobRow {
   int64_t since_ms = 0;       // when it entered the state
   int64_t leased_ms = 0;      // start of the latest lease
   int64_t deadline_ms = 0;    // leased, running: 0 = none
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
   std::string_view last_error = {};
+  std::string_view progress = {};
+  int64_t key_until_ms = 0;  // see Job
 };
 
 struct LaneRow {
@@ -77,6 +80,8 @@ struct QueueRow {
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
   std::vector<LaneRow> lanes = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
+  bool bytes_known = true;               // false in a row that was written without them
   uint64_t history_first = 1;
   uint64_t history_next = 1;
 };
@@ -154,6 +159,8 @@ struct EnvelopeView {
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
+Backoff trusted_backoff(Bytes envelope);          // kind none = the queue's
+JobTraits traits_of(Bytes envelope);              // all defaults if it has none
 // The batch that the job of a verified envelope is a member of; 0 = none.
 uint64_t trusted_batch(Bytes envelope);
 // What follows a job (record_next.cc). The parts of a decoded one point into `bytes`, which must be
@@ -164,6 +171,8 @@ NextJob trusted_next(Bytes bytes);
 std::vector<std::byte> started_envelope(Bytes envelope, int64_t now_ms);
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
+// Whether there are any; the bytes may lie anywhere.
+bool trusted_has_traits(Bytes envelope);
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row

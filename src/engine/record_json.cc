@@ -9,60 +9,51 @@
 namespace wq {
 namespace {
 
+struct NamedType {
+  CommandType type;
+  const char* name;
+};
+
+constexpr NamedType command_names[] = {
+    {CommandType::open, "open"},
+    {CommandType::close, "close"},
+    {CommandType::queue_declare, "queue_declare"},
+    {CommandType::queue_configure, "queue_configure"},
+    {CommandType::queue_clear, "queue_clear"},
+    {CommandType::queue_delete, "queue_delete"},
+    {CommandType::enqueue, "enqueue"},
+    {CommandType::lease, "lease"},
+    {CommandType::confirm, "confirm"},
+    {CommandType::extend, "extend"},
+    {CommandType::settle, "settle"},
+    {CommandType::expire, "expire"},
+    {CommandType::promote, "promote"},
+    {CommandType::cancel, "cancel"},
+    {CommandType::dead_replay, "dead_replay"},
+    {CommandType::dead_remove, "dead_remove"},
+    {CommandType::import_begin, "import_begin"},
+    {CommandType::import_queue, "import_queue"},
+    {CommandType::import_jobs, "import_jobs"},
+    {CommandType::import_end, "import_end"},
+    {CommandType::kv_write, "kv_write"},
+    {CommandType::transact, "transact"},
+    {CommandType::expire_jobs, "expire_jobs"},
+    {CommandType::reprioritise, "reprioritise"},
+    {CommandType::progress, "progress"},
+    {CommandType::key_release, "key_release"},
+    {CommandType::key_forget, "key_forget"},
+    {CommandType::dead_drop, "dead_drop"},
+    {CommandType::drop_oldest, "drop_oldest"},
+    {CommandType::batch_create, "batch_create"},
+    {CommandType::batch_seal, "batch_seal"},
+    {CommandType::batch_cancel, "batch_cancel"},
+    {CommandType::batch_lost, "batch_lost"},
+    {CommandType::batch_forget, "batch_forget"},
+};
+
 const char* command_name(CommandType type) {
-  switch (type) {
-    case CommandType::open:
-      return "open";
-    case CommandType::close:
-      return "close";
-    case CommandType::queue_declare:
-      return "queue_declare";
-    case CommandType::queue_configure:
-      return "queue_configure";
-    case CommandType::queue_clear:
-      return "queue_clear";
-    case CommandType::queue_delete:
-      return "queue_delete";
-    case CommandType::enqueue:
-      return "enqueue";
-    case CommandType::lease:
-      return "lease";
-    case CommandType::confirm:
-      return "confirm";
-    case CommandType::extend:
-      return "extend";
-    case CommandType::settle:
-      return "settle";
-    case CommandType::expire:
-      return "expire";
-    case CommandType::promote:
-      return "promote";
-    case CommandType::cancel:
-      return "cancel";
-    case CommandType::dead_replay:
-      return "dead_replay";
-    case CommandType::dead_remove:
-      return "dead_remove";
-    case CommandType::import_begin:
-      return "import_begin";
-    case CommandType::import_queue:
-      return "import_queue";
-    case CommandType::import_jobs:
-      return "import_jobs";
-    case CommandType::import_end:
-      return "import_end";
-    case CommandType::kv_write:
-      return "kv_write";
-    case CommandType::batch_create:
-      return "batch_create";
-    case CommandType::batch_seal:
-      return "batch_seal";
-    case CommandType::batch_cancel:
-      return "batch_cancel";
-    case CommandType::batch_lost:
-      return "batch_lost";
-    case CommandType::batch_forget:
-      return "batch_forget";
+  for (const NamedType& named : command_names) {
+    if (named.type == type) return named.name;
   }
   return "unknown";
 }
@@ -192,7 +183,17 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
+  if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
+  if (config.max_depth != 0) json.number("max_depth", config.max_depth);
+  if (config.max_bytes != 0) json.number("max_bytes", config.max_bytes);
+  if (config.full_policy == FullPolicy::drop_oldest) json.string("full_policy", "drop_oldest");
+  if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
+  if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
+  if (config.pause_kept) json.flag("pause_kept", true);
   json.string("backoff", backoff_name(config.backoff.kind));
+  if (config.backoff.jitter_permille != 0) {
+    json.number("backoff_jitter_permille", config.backoff.jitter_permille);
+  }
   const BackoffKind kind = config.backoff.kind;
   if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {
     json.time("backoff_base_ms", config.backoff.base_ms);
@@ -254,6 +255,9 @@ void add_settles(JsonLine& json, const Command& command) {
       if (item.flags & settle_no_exception) json.flag("no_exception", true);
       if (item.flags & settle_priority) json.number("priority", item.priority);
       if (!item.error.empty()) json.number("error_bytes", item.error.size());
+      if (item.reason != DeadReason::none) {
+        json.number("reason", static_cast<uint64_t>(item.reason));
+      }
     }
     json.close('}');
   }
@@ -279,6 +283,13 @@ void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.close(']');
 }
 
+void add_delays(JsonLine& json, const std::vector<int64_t>& delays_ms) {
+  json.key("delays_ms");
+  json.open('[');
+  for (const int64_t delay_ms : delays_ms) json.raw(std::to_string(delay_ms));
+  json.close(']');
+}
+
 // Keys and values may be secrets: only their lengths.
 void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.key("kv");
@@ -294,11 +305,8 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
-}  // namespace
-
-std::string command_to_json(const Command& command) {
+void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
-  JsonLine json;
   json.open('{');
   json.string("type", command_name(command.type));
   json.time("now_ms", command.now_ms);
@@ -317,7 +325,23 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_parts) {
+    json.key("parts");
+    json.open('[');
+    for (const Command& part : command.parts) add_command(json, part);
+    json.close(']');
+  }
+  if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
+  if (fields & field_priority) json.number("priority", command.priority);
+  if (fields & field_note) json.number("note_bytes", command.note.size());
   json.close('}');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  JsonLine json;
+  add_command(json, command);
   return json.take();
 }
 

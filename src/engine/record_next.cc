@@ -20,7 +20,8 @@ const char* check_next(Bytes bytes, uint32_t depth, JobTraits* traits) {
   if (envelope.empty() || envelope.size() % record_align_bytes != 0) {
     return "envelope of the next job";
   }
-  return check_envelope(envelope, depth, traits);
+  if (const char* reason = check_envelope(envelope, depth, traits)) return reason;
+  return traits->has_keys() ? "next job has a key" : nullptr;
 }
 
 std::string encode_next(const NextJob& next) {

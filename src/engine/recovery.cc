@@ -1,10 +1,10 @@
 // Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
 // an orderly close as after a crash. Interrupted anywhere, it can be done again.
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/planted.h"
-#include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -22,6 +22,22 @@ StoreUuid fresh_uuid(const std::function<uint64_t()>& entropy) {
   store_le(uuid.data(), entropy());
   store_le(uuid.data() + sizeof(uint64_t), entropy());
   return uuid;
+}
+
+// Of the jobs of a queue whose row was written before it told them.
+Status count_bytes(const Store& store, QueueRow& queue) {
+  const auto cursor = store.scan(Family::job, std::string(), std::string());
+  JobId last = 0;
+  for (; cursor->valid(); cursor->next()) {
+    const auto key = parse_job_key(cursor->key());
+    if (!key || key->is_state || key->id == last) continue;
+    last = key->id;
+    WQ_TRY_SET(const StoredJob job, read_job(store, key->id));
+    const auto state = static_cast<size_t>(job.row.state);
+    if (job.row.queue != queue.id || job.row.epoch != queue.epochs[state]) continue;
+    queue.bytes[state] += job.body.size();
+  }
+  return cursor->status();
 }
 
 // What failed is not yet a store that could be poisoned: the caller is told the cause.
@@ -170,7 +186,8 @@ Status Engine::load_store() {
   const std::string first = queue_row_key(0);
   const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
   for (; cursor->valid(); cursor->next()) {
-    WQ_TRY_SET(const QueueRow queue, decode_queue_row(as_bytes(cursor->value())));
+    WQ_TRY_SET(QueueRow queue, decode_queue_row(as_bytes(cursor->value())));
+    if (!queue.bytes_known) WQ_TRY(count_bytes(*store_, queue));
     if (queue.id == 0 || queue.id >= state_.next_queue_id || state_.find_queue(queue.id) ||
         state_.find_queue(queue.name)) {
       return bad_store("queue row " + std::to_string(queue.id) + " is out of place");
@@ -184,7 +201,7 @@ Status Engine::load_store() {
 // Leased and running jobs are always resident.
 Status Engine::load_leases() {
   const auto cursor = store_->scan(Family::lease, std::string(), std::string());
-  uint64_t loaded = 0;
+  std::vector<Job*> loaded;
   for (; cursor->valid(); cursor->next()) {
     const auto key = parse_seq_key(cursor->key());
     const auto id = parse_id_value(cursor->value());
@@ -197,17 +214,19 @@ Status Engine::load_leases() {
         state_.find(*id)) {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
-    stored.row.last_error = stored.error;
     load_rows(state_, stored);
-    state_.link_stored(
-        state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
-    ++loaded;
+    loaded.push_back(state_.add_stored(queue, *id, stored.full_row(), std::move(stored.body),
+                                       stored.has_state_row));
   }
   WQ_TRY(cursor->status());
+  // As before the reopen, who has held longest is the first.
+  std::stable_sort(loaded.begin(), loaded.end(),
+                   [](const Job* a, const Job* b) { return a->since_ms < b->since_ms; });
+  for (Job* job : loaded) state_.link_stored(job);
   uint64_t counted = 0;
   for (const auto& [name, queue] : state_.queues()) counted += queue->running_count();
-  if (counted != loaded) {
-    return bad_store("family lease: " + std::to_string(loaded) + " rows, " +
+  if (counted != loaded.size()) {
+    return bad_store("family lease: " + std::to_string(loaded.size()) + " rows, " +
                      std::to_string(counted) + " counted");
   }
   return {};
@@ -217,6 +236,7 @@ Status Engine::load_leases() {
 
 Status Engine::replay_log() {
   const int64_t start_ns = environment_.clock->mono_ns();
+  if (WQ_PLANTED(events_of_a_replay)) state_.observer = &observer_;
   Command command;
   bool closed_in_order = recovery_.log.last_lsn == 0;
   const auto visit = [&](Lsn lsn, Bytes body) WQ_REQUIRES(mutex_) -> Status {
@@ -241,7 +261,7 @@ Status Engine::replay_record(Lsn lsn, Bytes body, Command& command) {
   if (Status status = apply(state_, command, lsn, effects); !status.ok()) return at_lsn(status);
   while (state_.sweep_garbage(evict_step_max)) {
   }
-  for (const Family family : side_families) state_.side(family).drop_clean(side_rows_kept_max);
+  for (const Family family : side_families) drop_clean_rows(family);
   log_bytes_since_checkpoint_ += body.size();
   ++recovery_.records_replayed;
   return {};
@@ -253,31 +273,35 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::lease:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
+    case CommandType::drop_oldest:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
-      return {};
+      return make_batches_known(command);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
-      return {};
+      return make_keys_known(command);
+    case CommandType::enqueue:
+      WQ_TRY(make_batches_known(command));
+      return make_keys_known(command);
+    case CommandType::import_jobs:
+    case CommandType::key_forget:
+      return make_keys_known(command);
     case CommandType::kv_write:
       for (const KvChange& change : command.kv) {
         WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));
       }
       return {};
-    case CommandType::enqueue:
-      for (const NewJob& job : command.jobs) {
-        const BatchId batch = trusted_batch(job.envelope);
-        if (batch != 0) WQ_TRY(make_row_known(Family::batch, batch_row_key(batch)));
-      }
+    case CommandType::transact:
+      for (const Command& part : command.parts) WQ_TRY(make_resident(part));
       return {};
     case CommandType::batch_seal:
     case CommandType::batch_cancel:
     case CommandType::batch_lost:
     case CommandType::batch_forget:
-      for (const JobId id : command.ids) {
-        WQ_TRY(make_row_known(Family::batch, batch_member_key(command.batch, id)));
-      }
-      return make_row_known(Family::batch, batch_row_key(command.batch));
+      return make_batches_known(command);
     default:
       return {};
   }
@@ -334,6 +358,8 @@ Status Engine::start_run() {
   Command& command = begin(CommandType::open);
   command.unclean = !recovery_.clean;
   WQ_TRY_SET(Lsn lsn, commit(command));
+  epoch_ = lsn;
+  if (!state_.importing) state_.observer = &observer_;
   if (options_.expire_leases) {
     WQ_TRY(expire_all_leases());
     lsn = log_->last_lsn();

@@ -7,6 +7,7 @@
 #include "engine/apply.h"
 #include "engine/keys.h"
 #include "engine/salvage_internal.h"
+#include "engine/unique.h"
 
 namespace wq {
 
@@ -54,19 +55,28 @@ void Salvager::record(Lsn lsn, Bytes body) {
   if (lsn <= last_lsn_) return;
   note_missing(lsn);
   last_lsn_ = lsn;
-  if (lsn <= applied_lsn_ && cold_.gaps.empty()) return;
+  if (lsn <= applied_lsn_ && cold_.gaps.empty() && cold_.kv_whole) return;
   Command command;
   if (!decode_command(body, command).ok()) {
     ++misfits_;
     return;
   }
+  take(command, lsn);
+}
+
+void Salvager::take(const Command& command, Lsn lsn) {
   switch (command.type) {
     case CommandType::open:
       return on_open(command, lsn);
     case CommandType::close:
       return;
     case CommandType::kv_write:
-      return change(command, lsn);
+      return on_kv(command, lsn);
+    case CommandType::transact:
+      for (const Command& part : command.parts) take(part, lsn);
+      return;
+    case CommandType::key_forget:
+      return;                        // the import builds the rows anew, from the jobs
     case CommandType::batch_create:  // batches stay behind: their jobs go on as jobs without one
       if (command.batch < imported_id_max) {
         job_id_limit_ = std::max(job_id_limit_, command.batch + 1);
@@ -90,14 +100,23 @@ void Salvager::record(Lsn lsn, Bytes body) {
     case CommandType::confirm:
     case CommandType::extend:
     case CommandType::settle:
+    case CommandType::key_release:
       return on_settle(command, lsn);
     case CommandType::expire:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       return on_ids(command, lsn);
+    case CommandType::progress:
+      return on_settle(command, lsn);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return on_dead(command, lsn);
+    case CommandType::drop_oldest:
+      on_ids(command, lsn);
+      return on_enqueue(command, lsn);
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:
@@ -106,8 +125,28 @@ void Salvager::record(Lsn lsn, Bytes body) {
   }
 }
 
+// What the checkpoint has of the rows of keys that a command names; a debounced job that the
+// command ends is made resident.
+void Salvager::know_keys(const Command& command) {
+  const auto rows = key_rows_of(state_, command);
+  if (!rows.ok()) return;
+  SideTable& table = state_.side(Family::unique);
+  for (const std::string& row_key : rows.value()) {
+    std::optional<std::string> value;
+    if (!table.find(row_key) && cold_.stores[0].store) {
+      auto found = cold_.stores[0].store->get(Family::unique, row_key);
+      if (found.ok()) value = std::move(found).value();
+    }
+    const std::optional<KeyRow> row = value ? decode_key_row(*value) : std::nullopt;
+    table.load(row_key, row ? std::move(value) : std::nullopt);
+    const auto name = parse_key_row_key(row_key);
+    if (row && name && name->kind == KeyKind::debounce) touch(row->holder);
+  }
+}
+
 void Salvager::change(const Command& command, Lsn lsn) {
   Effects effects;
+  know_keys(command);
   if (!apply(state_, command, lsn, effects).ok()) ++misfits_;
   while (state_.sweep_garbage(512)) {
   }
@@ -119,6 +158,8 @@ Command Salvager::single(const Command& command) const {
   out.reset(command.type, command.now_ms);
   out.queue = command.queue;
   out.deadline_ms = command.deadline_ms;
+  out.priority = command.priority;
+  out.note = command.note;
   return out;
 }
 
@@ -127,8 +168,7 @@ Command Salvager::single(const Command& command) const {
 Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   const JobRow& row = stored.row;
   Job* job = state_.add(queue, stored.id, stored.body);
-  state_.set_history(job, row);
-  state_.set_error(job, stored.error);
+  state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
   switch (row.state) {
     case JobState::delayed:
@@ -167,15 +207,17 @@ Result<StoredJob> Salvager::read(JobId id) {
   out.body = BodyRef(decoded.envelope);
   out.row = decoded.row;
   out.error = std::string(decoded.row.last_error);
+  out.progress = std::string(decoded.row.progress);
   const auto state = store.get(Family::job, job_state_key(id));
   if (state.ok() && state.value()) {
     const auto newer = decode_job_row(as_bytes(*state.value()));
     if (newer.ok()) {
       out.row = newer.value().row;
       out.error = std::string(newer.value().row.last_error);
+      out.progress = std::string(newer.value().row.progress);
     }
   }
-  out.row.last_error = {};
+  out.row.last_error = out.row.progress = {};
   return out;
 }
 
@@ -317,6 +359,15 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     const bool held = job->state == JobState::leased || job->state == JobState::running;
     if (command.type == CommandType::expire && (!held || job->deadline_ms == 0)) continue;
     if (command.type == CommandType::promote && job->state != JobState::delayed) continue;
+    const bool waits = job->state == JobState::ready || job->state == JobState::delayed;
+    if (command.type == CommandType::expire_jobs && !waits) continue;
+    if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
+      continue;
+    }
+    if (command.type == CommandType::drop_oldest &&
+        (job->state != JobState::ready || job->queue->id != command.queue)) {
+      continue;
+    }
     if (command.type == CommandType::cancel &&
         (job->state == JobState::dead || job->queue->id != command.queue)) {
       continue;
@@ -328,7 +379,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
 }
 
 void Salvager::on_dead(const Command& command, Lsn lsn) {
+  Generation next = command.first_generation;  // of a replay; 0: none is given
   for (const SettleItem& entry : command.settles) {
+    const Generation fresh = next == 0 || next >= imported_id_max ? 0 : next++;
+    if (fresh != 0) generation_limit_ = std::max(generation_limit_, fresh + 1);
     if (entry.generation >= imported_id_max) continue;
     Job* job = concerns(lsn, entry.id) ? touch(entry.id) : nullptr;
     if (!job || job->queue->id != command.queue || entry.generation < job->generation) continue;
@@ -341,6 +395,7 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
     }
     Command one = single(command);
     one.settles.push_back(entry);
+    if (fresh != 0) one.first_generation = state_.next_generation = fresh;
     change(one, lsn);
   }
 }

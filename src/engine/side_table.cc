@@ -26,6 +26,7 @@ void SideTable::add_clean(std::string_view key, std::optional<std::string> value
   const bool below = value.has_value();
   const auto [place, added] = rows_.emplace(key, Row{std::move(value), false, below});
   clean_.emplace_back(key);
+  clean_bytes_ += bytes_of(key, place->second);
   bytes_ += bytes_of(key, place->second);
 }
 
@@ -86,8 +87,8 @@ void SideTable::unpin(std::string_view key) {
   if (--found->second == 0) pins_.erase(found);
 }
 
-void SideTable::drop_clean(size_t keep) {
-  if (clean_.size() <= keep + pins_.size()) return;
+void SideTable::drop_clean(size_t keep_rows, uint64_t keep_bytes) {
+  if (clean_.size() <= keep_rows + pins_.size() && clean_bytes_ <= keep_bytes) return;
   std::vector<std::string> kept;
   for (std::string& key : clean_) {
     const auto found = rows_.find(key);
@@ -100,6 +101,7 @@ void SideTable::drop_clean(size_t keep) {
     rows_.erase(found);
   }
   clean_ = std::move(kept);
+  clean_bytes_ = 0;
 }
 
 void SideTable::freeze() {
@@ -108,6 +110,7 @@ void SideTable::freeze() {
   frozen_bytes_ = std::exchange(bytes_, 0);
   dirty_count_ = 0;
   clean_.clear();
+  clean_bytes_ = 0;
 }
 
 void SideTable::complete() {

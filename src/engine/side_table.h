@@ -50,10 +50,11 @@ class SideTable {
   void pin(std::string_view key);
   void unpin(std::string_view key);
 
-  // Forgets rows that were only read, once there are more than `keep` of them.
-  void drop_clean(size_t keep);
+  // Forgets rows that were only read, once there are more than these, or they hold more.
+  void drop_clean(size_t keep_rows, uint64_t keep_bytes);
 
   uint64_t bytes() const { return bytes_ + frozen_bytes_; }
+  uint64_t unfrozen_bytes() const { return bytes_; }
   size_t dirty_count() const { return dirty_count_; }
 
   // Each row that memory knows, as it is now, in no order.
@@ -74,13 +75,13 @@ class SideTable {
   static uint64_t bytes_of(std::string_view key, const Row& row);
   Row& known(std::string_view key);
   void change(std::string_view key, std::optional<std::string> value);
+  void add_clean(std::string_view key, std::optional<std::string> value);
 
   Rows rows_;
   Rows frozen_;
-  void add_clean(std::string_view key, std::optional<std::string> value);
-
   std::unordered_map<std::string, uint32_t, KeyHash, std::equal_to<>> pins_;
   std::vector<std::string> clean_;  // keys that load() brought; some may have become dirty
+  uint64_t clean_bytes_ = 0;        // of what load() brought since the last drop, as it was then
   uint64_t bytes_ = 0;
   uint64_t frozen_bytes_ = 0;
   size_t dirty_count_ = 0;

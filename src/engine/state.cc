@@ -1,10 +1,13 @@
 #include "engine/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "engine/batch.h"
 #include "engine/follow_up.h"
+#include "engine/job_limits.h"
+#include "engine/observer.h"
 
 namespace wq {
 
@@ -38,6 +41,8 @@ Queue* State::load_queue(const QueueRow& row) {
   for (size_t i = 0; i < job_state_count; ++i) {
     queue->counts[i] = row.counts[i];
     queue->epochs[i] = row.epochs[i];
+    queue->bytes[i] = row.bytes[i];
+    job_bytes_ += row.bytes[i];
   }
   queue->next_tail_seq = row.next_tail_seq;
   queue->next_front_seq = row.next_front_seq;
@@ -58,6 +63,7 @@ Queue* State::load_queue(const QueueRow& row) {
 }
 
 void State::remove_queue(Queue* queue) {
+  if (observer) observer->deleting(*queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -65,14 +71,37 @@ void State::remove_queue(Queue* queue) {
 
 // ---- jobs
 
+namespace {
+
+// All of it but the texts.
+void copy_history(Job* job, const JobRow& row) {
+  job->priority = row.priority;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->generation = row.generation;
+  job->leased_ms = row.leased_ms;
+  job->key_until_ms = row.key_until_ms;
+  job->first_dead_ms = row.first_dead_ms;
+}
+
+// Null for an empty text.
+std::unique_ptr<std::string> kept_text(std::string_view text) {
+  return text.empty() ? nullptr : std::make_unique<std::string>(text);
+}
+
+}  // namespace
+
 Job* State::add(Queue* queue, JobId id, BodyRef body) {
   auto job = std::make_unique<Job>();
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
-  jobs_.insert(job.get());
   hold_rows(*job);
+  jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
   return job.release();
@@ -80,8 +109,9 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
 
 Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
                        bool has_state_row) {
-  // For link_stored(), which can not fail: a job that is resident has its timer.
+  // For what follows and can not fail: a job that is resident has its timer.
   delays_.make_room();
+  expiries_.make_room();
   leases_.make_room();
   auto job = std::make_unique<Job>();
   job->queue = queue;
@@ -95,11 +125,14 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  copy_history(job.get(), row);
+  job->last_error = kept_text(row.last_error);
+  job->progress = kept_text(row.progress);
+  hold_rows(*job);
+  // Nothing fails from here on: the table does not own the job.
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
-  hold_rows(*job);
   resident_bytes_ += job->resident_bytes();
-  set_history(job.get(), row);
   return job.release();
 }
 
@@ -122,6 +155,7 @@ void State::evict(Job* job) {
   WQ_CHECK(is_stored(job));
   if (job->place.linked()) job->place.unlink();
   if (job->state == JobState::delayed) delays_.remove(job);
+  if (job->state == JobState::ready && job->has_timer()) expiries_.remove(job);
   ++residency.evicted;
   free_job(job);
 }
@@ -170,6 +204,7 @@ void State::leave(Job* job) {
         if (lane.in_head(job)) --lane.head_count;
         job->place.unlink();
       }
+      if (job->has_timer()) expiries_.remove(job);
       --lane.count;
       break;
     }
@@ -187,12 +222,30 @@ void State::leave(Job* job) {
       if (job->place.linked()) job->place.unlink();
       break;
   }
-  --queue->count(job->state);
-  touch(queue);
+  count_out(job);
   job->deadline_ms = 0;
 }
 
+void State::count_in(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  ++queue->counts[state];
+  queue->bytes[state] += job->body.size();
+  job_bytes_ += job->body.size();
+  touch(queue);
+}
+
+void State::count_out(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  --queue->counts[state];
+  queue->bytes[state] -= job->body.size();
+  job_bytes_ -= job->body.size();
+  touch(queue);
+}
+
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
+  if (observer) observer->entering(*job, JobState::ready, 0);
   Queue* queue = job->queue;
   job->state = JobState::ready;
   job->epoch = queue->epoch(JobState::ready);
@@ -212,12 +265,13 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
       lane.tail.push_back(job);
     }
   }
-  ++queue->count(JobState::ready);
-  touch(queue);
+  watch_expiry(job);
+  count_in(job);
   want_wake(queue);
 }
 
 void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
+  if (observer) observer->entering(*job, JobState::delayed, due_ms);
   Queue* queue = job->queue;
   job->state = JobState::delayed;
   job->epoch = queue->epoch(JobState::delayed);
@@ -225,11 +279,11 @@ void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
   job->position = static_cast<uint64_t>(due_ms);
   delays_.add(job, due_ms);
   ++delayed_count_;
-  ++queue->count(JobState::delayed);
-  touch(queue);
+  count_in(job);
 }
 
 void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
+  if (observer) observer->leasing(*job, generation, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::leased;
   job->epoch = queue->epoch(JobState::leased);
@@ -240,12 +294,12 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   job->deadline_ms = deadline_ms;
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::leased);
-  touch(queue);
+  count_in(job);
   if (job->traits) on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
+  if (observer) observer->confirming(*job, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::running;
   job->epoch = queue->epoch(JobState::running);
@@ -254,25 +308,39 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   job->deadline_ms = deadline_ms;
   if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::running);
-  touch(queue);
+  count_in(job);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
+  if (observer) observer->dying(*job, reason);
   Queue* queue = job->queue;
   job->state = JobState::dead;
   job->epoch = queue->epoch(JobState::dead);
   job->since_ms = now_ms;
   job->reason = reason;
   job->position = queue->next_dead_seq++;
+  if (job->first_dead_ms == 0) job->first_dead_ms = now_ms;
   queue->dead.push_back(job);
-  ++queue->count(JobState::dead);
   ++queue->totals.dead;
-  touch(queue);
+  count_in(job);
+  note_dead(queue, now_ms);
   if (job->traits) on_dead(*this, *job, now_ms);
 }
 
+// The maintenance drops what is over the caps, oldest first.
+void State::note_dead(Queue* queue, int64_t now_ms) {
+  const QueueConfig& config = queue->config;
+  int64_t due_ms = INT64_MAX;
+  if (config.dead_max_age_ms != 0) due_ms = now_ms + config.dead_max_age_ms;
+  if (config.dead_max_count != 0 && queue->count(JobState::dead) > config.dead_max_count) {
+    due_ms = 0;
+  }
+  queue->dead_due_ms = std::min(queue->dead_due_ms, due_ms);
+  dead_trim_ms = std::min(dead_trim_ms, due_ms);
+}
+
 void State::end(Job* job, EndReason reason, int64_t now_ms) {
+  if (observer) observer->ending(*job, reason);
   if (job->traits) on_end(*this, *job, reason, now_ms);
   discard(job);
 }
@@ -291,6 +359,7 @@ void State::discard(Job* job) {
   job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
+  job->progress.reset();
   resident_bytes_ += job->resident_bytes();
 }
 
@@ -306,16 +375,37 @@ void State::set_error(Job* job, std::string_view error) {
   resident_bytes_ += job->resident_bytes();
 }
 
+void State::set_progress(Job* job, std::string_view note) {
+  resident_bytes_ -= job->resident_bytes();
+  job->progress = note.empty() ? nullptr : std::make_unique<std::string>(note);
+  resident_bytes_ += job->resident_bytes();
+}
+
+void State::watch_expiry(Job* job) {
+  if (!job->traits && job->queue->config.job_ttl_ms == 0) return;
+  if (const int64_t at_ms = expiry_ms(*job); at_ms != 0) expiries_.add(job, at_ms);
+}
+
+void State::renew_expiries(Queue* queue) {
+  drop_expiries(queue);
+  for (const auto& lane : queue->lanes) {
+    for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
+    for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
+  }
+}
+
+void State::drop_expiries(Queue* queue) {
+  std::vector<Job*> watched;
+  expiries_.for_each([&](Job* job) {
+    if (job->queue == queue) watched.push_back(job);
+  });
+  for (Job* job : watched) expiries_.remove(job);
+}
+
 void State::set_history(Job* job, const JobRow& row) {
-  job->priority = row.priority;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
-  job->generation = row.generation;
-  job->leased_ms = row.leased_ms;
+  copy_history(job, row);
   set_error(job, row.last_error);
+  set_progress(job, row.progress);
 }
 
 // ---- clear
@@ -329,6 +419,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   if (state == JobState::ready) {
     row.seq_low = queue->next_front_seq + 1;
     row.seq_high = queue->next_tail_seq - 1;
+    drop_expiries(queue);
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       garbage_.splice_back(lane->head);
@@ -358,6 +449,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   }
   ++queue->epoch(state);
   queue->count(state) = 0;
+  job_bytes_ -= std::exchange(queue->bytes[static_cast<size_t>(state)], 0);
   touch(queue);
   return cleared;
 }
@@ -420,8 +512,11 @@ void State::capture(Job* job) {
   row.generation = job->generation;
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
+  row.first_dead_ms = job->first_dead_ms;
   row.deadline_ms = job->deadline_ms;
+  row.key_until_ms = job->key_until_ms;
   if (job->last_error) out.error = *job->last_error;
+  if (job->progress) out.progress = *job->progress;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;
   job->stored = StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
@@ -453,6 +548,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     for (size_t i = 0; i < job_state_count; ++i) {
       row.counts[i] = queue->counts[i];
       row.epochs[i] = queue->epochs[i];
+      row.bytes[i] = queue->bytes[i];
     }
     row.next_tail_seq = queue->next_tail_seq;
     row.next_front_seq = queue->next_front_seq;

@@ -22,7 +22,10 @@ constexpr CommandType all_command_types[] = {
     CommandType::dead_remove,  CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs,  CommandType::import_end,      CommandType::kv_write,
     CommandType::batch_create, CommandType::batch_seal,      CommandType::batch_cancel,
-    CommandType::batch_lost,   CommandType::batch_forget,
+    CommandType::batch_lost,   CommandType::batch_forget,    CommandType::transact,
+    CommandType::expire_jobs,  CommandType::reprioritise,    CommandType::progress,
+    CommandType::key_release,  CommandType::key_forget,      CommandType::dead_drop,
+    CommandType::drop_oldest,
 };
 
 class SampleMaker {
@@ -48,7 +51,8 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
-  KvChange kv_change();
+  KvChange kv_change(bool forget);
+  void add_parts(Command& out);
 
   Prng prng_;
   Encoder encoder_;

@@ -1,8 +1,10 @@
-// Reading of wq_job_spec and wq_next_job. The engine's form of them borrows from the caller's
-// memory and from a SpecParts, which must stay where it is. Thread model: plain values.
+// Reading the structs that say what to enqueue or to settle, for the calls that take one and for
+// those that take several. What the engine gets borrows from the caller's memory and from a
+// SpecParts, which must stay where it is. Thread model: free functions on the caller's memory.
 #pragma once
 
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "capi/capi_internal.h"
@@ -14,7 +16,6 @@ class SpecParts {
  public:
   Status read_headers(const wq_header* headers, size_t count, std::span<const Header>& out);
   Status read_chain(const wq_job_spec& in, std::span<const NextSpec>& out);
-  // `in` itself and its spec.
   Status read_next(const wq_next_job& in, NextSpec& out);
   bool empty() const { return headers_.empty() && chain_.empty(); }
 
@@ -25,5 +26,9 @@ class SpecParts {
 };
 
 Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out);
+// settle.cc
+Status read_item(const wq_settle_item& in, SettleItem& out);
+// Key, condition and times of a change of a kv row. kv.cc
+Status read_kv(const void* key, size_t key_len, const wq_kv_options* options, KvWrite& out);
 
 }  // namespace wq
