@@ -96,7 +96,8 @@ void Engine::BatchPins::add(BatchId batch) {
 
 Status Engine::BatchPins::take() {
   if (keys_.empty()) return {};
-  const auto pin = [this]() WQ_REQUIRES(engine_.mutex_) -> Status {
+  const auto pin = [this]() -> Status {
+    engine_.mutex_.assert_held();
     for (; taken_ < keys_.size(); ++taken_) engine_.state_.side(Family::batch).pin(keys_[taken_]);
     return {};
   };

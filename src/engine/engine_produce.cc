@@ -342,6 +342,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   if (job.progress) view.progress = *job.progress;
   view.body = job.body;
   if (!job.traits) return;
+  mutex_.assert_held();
   view.batch = job.traits->batch;
   view.chain_jobs = job.traits->chain_jobs;
   view.batch_cancelled = view.batch != 0 && is_batch_cancelled(state_, view.batch);

@@ -469,8 +469,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_dead_seq(row.next_dead_seq);
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
-  table.add_history_first(row.history_first);
-  table.add_history_next(row.history_next);
+  if (row.history_next != 1) {  // a queue that kept nothing yet has none of the two
+    table.add_history_first(row.history_first);
+    table.add_history_next(row.history_next);
+  }
   table.add_lanes(lane_vector);
   table.add_bytes(bytes);
   table.add_epochs(epochs);
