@@ -35,15 +35,15 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
     {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
     {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
+    {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job
+  wq push --chain resize --chain publish fetch
+                                           # the ack of 'fetch' enqueues 'resize', and so on
 
 A job that meets another one of its key is not pushed: the id of that one is printed, and if it was
 so with all of them the exit code is 8.
-    {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
-  wq push --chain resize --chain publish fetch
-                                           # the ack of 'fetch' enqueues 'resize', and so on
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
 pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)";
@@ -85,8 +85,7 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
   command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
       ->type_name("TIME");
-  add_texts(command, "--chain", o.chain,
-            "Payload of a job that follows once the one before it is acked; repeat for more");
+  add_texts(command, "--chain", o.chain, "Payload of a job that the ack enqueues; repeat for more");
   command.add_option("--batch", o.batch, "The jobs join this batch (wq batch create)")
       ->type_name("ID");
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
