@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/cron.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -108,6 +109,7 @@ Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn,
   clear.states = clearable_states;
   WQ_TRY(apply_clear(state, clear, queue, lsn, effects));
   state.want_wake(queue);
+  remove_schedules(state, queue->id);
   state.remove_queue(queue);
   return {};
 }
@@ -302,6 +304,11 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return apply_dead(state, command, queue);
+    case CommandType::cron_put:
+      return apply_cron(state, command, lsn);
+    case CommandType::cron_fire:
+      WQ_TRY(apply_cron(state, command, lsn));
+      return apply_enqueue(state, command, queue);
     default:
       return misfit(command, "unknown type");
   }
@@ -343,6 +350,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_import(state, command);
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
+    case CommandType::cron_remove:
+      return apply_cron(state, command, lsn);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

@@ -35,6 +35,9 @@ enum class CommandType : uint16_t {
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  cron_put = 35,        // now_ms, queue, name, row (a CronRow), cron.state
+  cron_remove = 36,     // now_ms, name
+  cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots; may be none)
 };
 
 struct NewJob {
@@ -83,6 +86,23 @@ struct KvChange {
   bool erase = false;      // then without value and expiry
 };
 
+// What changes with each run of a schedule; see cron.h.
+struct CronState {
+  bool paused = false;
+  int64_t next_due_ms = 0;   // 0 = never again
+  int64_t last_slot_ms = 0;  // the newest slot that ran or was missed
+  int64_t created_ms = 0;
+  uint64_t fired = 0;   // jobs enqueued
+  uint64_t missed = 0;  // slots that no job was enqueued for
+
+  bool operator==(const CronState&) const = default;
+};
+
+struct CronChange {
+  int64_t slot_ms = 0;  // cron_fire: the time the schedule was due, the first of its slots
+  CronState state;      // afterwards
+};
+
 struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
@@ -99,7 +119,8 @@ struct Command {
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
-  Bytes row;  // encoded MetaRow or QueueRow
+  Bytes row;  // encoded MetaRow, QueueRow or CronRow
+  CronChange cron;
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -118,6 +139,7 @@ struct Command {
     kv.clear();
     imports.clear();
     row = {};
+    cron = {};
   }
 };
 

@@ -237,6 +237,27 @@ struct KvPage {
   bool more = false;
 };
 
+struct CronSpec {
+  std::string_view expression;
+  std::string_view zone;  // of the tz database; empty = UTC
+  uint32_t catch_up = 1;  // missed slots that run later, the newest ones
+  JobSpec job;            // payload, headers, priority, max_attempts, backoff
+};
+
+struct CronView {
+  std::string name;
+  QueueId queue = 0;
+  std::string queue_name;
+  CronState state;
+  std::string problem;  // why the last slots could not be told; empty = none
+  std::string row;      // a CronRow, verified
+};
+
+struct CronPage {
+  std::vector<CronView> schedules;  // by name
+  bool more = false;
+};
+
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(const EngineOptions& options,
@@ -328,6 +349,19 @@ class Engine {
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
 
+  // ---- schedules (engine_cron.cc). NOT_FOUND: no such schedule.
+  // Makes or replaces. What is there already as given is left alone and writes nothing; a new
+  // expression or zone moves the next slot, anything else does not. FULL: too many.
+  Status cron_put(QueueId queue, std::string_view name, const CronSpec& spec, CallOptions& call);
+  Status cron_remove(std::string_view name, CallOptions& call);
+  // A paused schedule misses nothing: it goes on with the first slot after it was resumed.
+  Status cron_pause(std::string_view name, bool paused, CallOptions& call);
+  Result<CronView> cron_get(std::string_view name);
+  // Those behind `after` in the order of their names; of all queues if `queue` is 0.
+  Result<CronPage> cron_list(QueueId queue, std::string_view after, size_t limit);
+  // As import_jobs. Slots that came due on the way are caught up with.
+  Status import_schedule(QueueId queue, const CronImage& schedule, CallOptions& call);
+
  private:
   class CallGuard;
   struct WaitScope;
@@ -343,6 +377,7 @@ class Engine {
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
   Status load_leases() WQ_REQUIRES(mutex_);
+  Status load_schedules() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
@@ -409,6 +444,21 @@ class Engine {
   template <typename Decide>
   Status kv_change(std::string_view key, CallOptions& call, Decide&& decide);
   Status expire_kv() WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- schedules (engine_cron.cc)
+  struct CronSnapshot {
+    QueueId queue = 0;
+    std::string queue_name;
+    CronState state;
+    Lsn put_lsn = 0;
+    std::string problem;
+    std::string row;
+  };
+  Result<CronSnapshot> cron_snapshot(std::string_view name);
+  bool cron_may_run() const WQ_REQUIRES(mutex_);
+  bool cron_is_due() const WQ_REQUIRES(mutex_);
+  Status run_schedules();
+  Status fire_schedule(std::string_view name, int64_t now_ms);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cron.h"
 #include "engine/keys.h"
 #include "engine/residency.h"
 #include "engine/store.h"
@@ -34,7 +35,8 @@ struct StoreExport::Cursors {
         ready(whole(from, Family::ready)),
         lease(whole(from, Family::lease)),
         delay(whole(from, Family::delay)),
-        dead(whole(from, Family::dlq)) {}
+        dead(whole(from, Family::dlq)),
+        cron(whole(from, Family::cron)) {}
 
   Status read_meta(std::string_view only);
   Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
@@ -42,8 +44,11 @@ struct StoreExport::Cursors {
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
                     const ExportVisitor& visitor);
   Status tell_delayed(const ExportVisitor& visitor);
+  Status read_schedules();
+  Status tell_schedules(QueueId queue, const ExportVisitor& visitor);
 
-  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead;
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, cron;
+  std::map<QueueId, std::map<std::string, CronState>> schedules;
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
@@ -118,6 +123,38 @@ Status StoreExport::Cursors::tell_delayed(const ExportVisitor& visitor) {
   return delay->status();
 }
 
+Status StoreExport::Cursors::read_schedules() {
+  for (; cron->valid(); cron->next()) {
+    const auto name = parse_cron_state_key(cron->key());
+    if (!name) continue;
+    const auto row = decode_cron_state(cron->value());
+    if (!row) return Status(Code::corrupt, "db: family cron: malformed row; run wq verify");
+    schedules[row->queue].emplace(*name, row->state);
+  }
+  return cron->status();
+}
+
+Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& visitor) {
+  std::vector<CronImage> images;
+  std::vector<std::string> rows;  // what the images point to
+  const auto& found = schedules[queue];
+  rows.reserve(found.size());
+  for (const auto& [name, state] : found) {
+    const std::string key = cron_row_key(name);
+    cron->seek(key);
+    if (!cron->valid() || cron->key() != key) {
+      return Status(Code::corrupt, "db: family cron: a row is missing; run wq verify");
+    }
+    rows.emplace_back(cron->value());
+    CronImage& image = images.emplace_back();
+    image.name = name;
+    image.state = state;
+    WQ_TRY_SET(image.row, decode_cron_row(as_bytes(rows.back())));
+    WQ_TRY_SET(image.job, decode_envelope(image.row.envelope));
+  }
+  return visitor.on_schedules(images);
+}
+
 StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
 StoreExport::~StoreExport() = default;
 
@@ -136,7 +173,11 @@ Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
     for (size_t i = 1; i < job_state_count; ++i) image.jobs += queue.counts[i];
   }
   WQ_TRY(visitor.on_store(image));
-  for (const auto& [id, queue] : cursors_->queues) WQ_TRY(visitor.on_queue(queue));
+  WQ_TRY(cursors_->read_schedules());
+  for (const auto& [id, queue] : cursors_->queues) {
+    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(id, visitor));
+    WQ_TRY(visitor.on_queue(queue));
+  }
   for (const auto& [id, queue] : cursors_->queues) {
     WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));
   }

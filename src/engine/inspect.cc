@@ -4,6 +4,7 @@
 // runs.
 #include <map>
 
+#include "engine/cron_expr.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -28,6 +29,7 @@ class Scanner {
       WQ_TRY(scan_index(family));
     }
     WQ_TRY(scan_kv());
+    WQ_TRY(scan_cron());
     compare();
     return {};
   }
@@ -173,6 +175,37 @@ class Scanner {
       ++kv_expiring_;
     }
     return {};
+  }
+
+  // Memory has each schedule that the store has, as it is there: this runs behind a checkpoint.
+  Status scan_cron() {
+    uint64_t rows = 0;
+    uint64_t states = 0;
+    const auto cursor = store_.scan(Family::cron, std::string(), std::string());
+    for (; cursor->valid(); cursor->next()) {
+      ++report_.entries;
+      if (const auto name = parse_cron_row_key(cursor->key())) {
+        ++rows;
+        const auto row = decode_cron_row(as_bytes(cursor->value()));
+        if (!row.ok() || !parse_cron(row.value().expression).ok() || !state_.cron.find(*name)) {
+          problem("family cron: malformed row of schedule '" + std::string(*name) + "'");
+        }
+        continue;
+      }
+      const auto name = parse_cron_state_key(cursor->key());
+      const auto row = decode_cron_state(cursor->value());
+      const Schedule* schedule = name ? state_.cron.find(*name) : nullptr;
+      if (!row || !schedule || schedule->queue != row->queue || schedule->state != row->state ||
+          !state_.find_queue(row->queue)) {
+        problem("family cron: malformed row");
+      }
+      ++states;
+    }
+    if (rows != state_.cron.size() || states != state_.cron.size()) {
+      problem("family cron: " + std::to_string(rows) + " schedules with " + std::to_string(states) +
+              " states, " + std::to_string(state_.cron.size()) + " in memory");
+    }
+    return cursor->status();
   }
 
   void compare() {

@@ -91,6 +91,9 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.delays().empty() && first_delay_is_first(state_.cold_delayed_count() > 0)) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
+  if (const Schedule* first = state_.cron.first(); first && cron_may_run()) {
+    wait_ms = std::min(wait_ms, first->wake_ms - now_ms);
+  }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
@@ -193,6 +196,13 @@ void Engine::maintenance_loop() {
       maintenance_wake_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
       continue;
     }
+    if (cron_is_due()) {
+      lock.unlock();
+      const Status status = run_schedules();
+      if (!status.ok()) note_failure(status).ignore("kept as the state of the store");
+      lock.lock();
+      if (stopping_) return;
+    }
     const Result<bool> more = maintain();
     if (!more.ok()) {
       lock.unlock();
@@ -282,6 +292,7 @@ Result<int64_t> Engine::tick() {
     WQ_TRY_SET(more, maintain());
     checkpoint_due = checkpoint_wanted_;
   }
+  WQ_TRY(run_schedules());
   WQ_TRY(log_->run_flusher(0));
   bool spares_left = false;
   if (!disk_full_.load(std::memory_order_relaxed)) {

@@ -101,6 +101,16 @@ struct MetaRow {
   bool importing = false;  // an import has begun and not ended
 };
 
+// A schedule as it was put; see cron.h.
+struct CronRow {
+  std::string_view expression = {};
+  std::string_view zone = {};
+  uint32_t catch_up = 1;      // missed slots that run later, the newest ones
+  uint32_t max_attempts = 0;  // 0 = the queue's
+  uint8_t priority = default_priority;
+  Bytes envelope = {};
+};
+
 class Encoder {
  public:
   Encoder();
@@ -118,6 +128,7 @@ class Encoder {
   Bytes job_row(const JobRow& row, Bytes envelope);  // envelope empty = a state row
   Bytes queue_row(const QueueRow& row);
   Bytes meta_row(const MetaRow& row);
+  Bytes cron_row(const CronRow& row);
 
  private:
   struct Impl;
@@ -148,6 +159,7 @@ struct DecodedJobRow {
 Result<DecodedJobRow> decode_job_row(Bytes bytes);
 Result<QueueRow> decode_queue_row(Bytes bytes);
 Result<MetaRow> decode_meta_row(Bytes bytes);
+Result<CronRow> decode_cron_row(Bytes bytes);
 
 // One line of JSON for people (wq log dump): type, ids, times, sizes; payloads only by length.
 std::string command_to_json(const Command& command);

@@ -2,6 +2,7 @@
 // is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
 #include <bitset>
 
+#include "engine/cron_plan.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -112,6 +113,22 @@ const char* check_kv(const std::vector<KvChange>& changes) {
   return nullptr;
 }
 
+const char* check_cron(const Command& command) {
+  const CronState& state = command.cron.state;
+  const bool fires = command.type == CommandType::cron_fire;
+  if (state.next_due_ms < 0 || state.last_slot_ms < 0 || state.created_ms < 0) {
+    return "time of a schedule is negative";
+  }
+  if (!fires) return command.cron.slot_ms == 0 ? nullptr : "slot without a run";
+  if (command.cron.slot_ms <= 0 || state.last_slot_ms < command.cron.slot_ms) return "slot";
+  if (state.paused) return "a paused schedule runs";
+  // What makes a slot run once.
+  if (state.next_due_ms != 0 && state.next_due_ms <= state.last_slot_ms) {
+    return "the next slot is not behind the last one";
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -170,6 +187,12 @@ uint32_t command_fields(CommandType type) {
       return 0;
     case CommandType::kv_write:
       return field_kv;
+    case CommandType::cron_put:
+      return field_queue | field_name | field_row | field_cron;
+    case CommandType::cron_remove:
+      return field_name;
+    case CommandType::cron_fire:
+      return field_queue | field_name | field_cron | field_jobs;
   }
   return field_of_no_command;
 }
@@ -187,7 +210,8 @@ const char* check_command(const Command& command) {
   if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
   const char* reason = nullptr;
   if (fields & field_config) reason = check_config(command.config);
-  if (!reason && (fields & field_jobs)) reason = check_jobs(command.jobs);
+  const bool may_have_none = command.type == CommandType::cron_fire && command.jobs.empty();
+  if (!reason && (fields & field_jobs) && !may_have_none) reason = check_jobs(command.jobs);
   if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
   if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
@@ -195,6 +219,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
   if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
+  if (!reason && (fields & field_cron)) reason = check_cron(command);
   return reason;
 }
 
@@ -283,6 +308,17 @@ const char* check_meta_row(const MetaRow& row) {
     if (ranged && trash.seq_low > trash.seq_high) return "range of trash";
   }
   return nullptr;
+}
+
+const char* check_cron_row(const CronRow& row) {
+  if (row.expression.empty() || row.expression.size() > cron_expression_bytes_max) {
+    return "length of an expression";
+  }
+  if (row.zone.size() > zone_name_bytes_max) return "length of a zone's name";
+  if (row.catch_up > cron_catch_up_max) return "catch-up of a schedule";
+  if (row.max_attempts > max_retries_max + 1) return "max attempts";
+  if (row.envelope.empty()) return "schedule has no envelope";
+  return row.envelope.size() % record_align_bytes == 0 ? nullptr : "length of an envelope";
 }
 
 }  // namespace wq

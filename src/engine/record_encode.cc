@@ -303,6 +303,10 @@ Bytes Encoder::command(const Command& command) {
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
   if (fields & field_unclean) table.add_unclean(command.unclean);
+  const CronState& after = command.cron.state;
+  const fb::CronChange cron(command.cron.slot_ms, after.next_due_ms, after.last_slot_ms,
+                            after.created_ms, after.fired, after.missed, after.paused);
+  if (fields & field_cron) table.add_cron(&cron);
   b.Finish(table.Finish(), command_identifier);
   return impl_->command.bytes();
 }
@@ -419,6 +423,24 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   table.add_trash(trash_vector);
   table.add_importing(row.importing);
   b.Finish(table.Finish(), meta_row_identifier);
+  return impl_->row.bytes();
+}
+
+Bytes Encoder::cron_row(const CronRow& row) {
+  const char* reason = check_cron_row(row);
+  WQ_CHECK(reason == nullptr);
+  FlatBufferBuilder& b = impl_->row.start();
+  const auto envelope = put_bytes(b, row.envelope);
+  const auto zone = put_bytes(b, as_bytes(row.zone));
+  const auto expression = put_bytes(b, as_bytes(row.expression));
+  fb::CronRowBuilder table(b);
+  table.add_expression(expression);
+  table.add_zone(zone);
+  table.add_envelope(envelope);
+  table.add_catch_up(row.catch_up);
+  table.add_max_attempts(row.max_attempts);
+  table.add_priority(row.priority);
+  b.Finish(table.Finish(), cron_row_identifier);
   return impl_->row.bytes();
 }
 

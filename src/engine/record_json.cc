@@ -53,6 +53,12 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::cron_put:
+      return "cron_put";
+    case CommandType::cron_remove:
+      return "cron_remove";
+    case CommandType::cron_fire:
+      return "cron_fire";
   }
   return "unknown";
 }
@@ -283,6 +289,14 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
+void add_cron(JsonLine& json, const CronChange& change) {
+  if (change.slot_ms != 0) json.time("slot_ms", change.slot_ms);
+  json.time("next_due_ms", change.state.next_due_ms);
+  json.number("fired", change.state.fired);
+  json.number("missed", change.state.missed);
+  if (change.state.paused) json.flag("paused", true);
+}
+
 }  // namespace
 
 std::string command_to_json(const Command& command) {
@@ -305,6 +319,7 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_cron) add_cron(json, command.cron);
   json.close('}');
   return json.take();
 }

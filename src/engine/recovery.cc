@@ -175,7 +175,24 @@ Status Engine::load_store() {
     state_.load_queue(queue);
   }
   WQ_TRY(cursor->status());
+  WQ_TRY(load_schedules());
   return load_leases();
+}
+
+Status Engine::load_schedules() {
+  const std::string first = cron_state_key(std::string_view());
+  const auto cursor = store_->scan(Family::cron, first, prefix_end(first));
+  for (; cursor->valid(); cursor->next()) {
+    const auto name = parse_cron_state_key(cursor->key());
+    const auto row = decode_cron_state(cursor->value());
+    if (!name || !row || !state_.find_queue(row->queue)) {
+      return bad_store("family cron: malformed row");
+    }
+    Schedule& schedule = state_.cron.add(*name);
+    schedule.queue = row->queue;
+    state_.cron.set(&schedule, row->state);
+  }
+  return cursor->status();
 }
 
 // Leased and running jobs are always resident.

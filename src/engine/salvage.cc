@@ -184,6 +184,7 @@ Status Salvager::write(Engine& engine) {
     row.created_ms = queue->created_ms;
     WQ_TRY_SET(ids[queue->id], engine.import_queue(row, call));
   }
+  WQ_TRY(write_schedules(engine, ids));
   Batch batch(engine);
   for (const Place& place : places()) {
     const Job* job = state_.find_live(place.id);

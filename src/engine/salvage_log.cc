@@ -30,6 +30,7 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue_or_new(job.queue);
     job_id_limit_ = std::max(job_id_limit_, id + 1);
   }
+  take_schedules();
 }
 
 Queue* Salvager::queue_or_new(QueueId id) {
@@ -67,6 +68,10 @@ void Salvager::record(Lsn lsn, Bytes body) {
       return;
     case CommandType::kv_write:
       return change(command, lsn);
+    case CommandType::cron_put:
+    case CommandType::cron_remove:
+    case CommandType::cron_fire:
+      return on_cron(command, lsn);
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:

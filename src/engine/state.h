@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/command.h"
+#include "engine/cron.h"
 #include "engine/job_table.h"
 #include "engine/keys.h"
 #include "engine/queue.h"
@@ -145,6 +146,8 @@ class State {
     for (const Family family : side_families) bytes += side(family).bytes();
     return bytes;
   }
+
+  CronTable cron;
 
   uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }

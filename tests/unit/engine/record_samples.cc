@@ -101,7 +101,7 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  if (type == CommandType::enqueue) {
+  if (type == CommandType::enqueue || type == CommandType::cron_fire) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
                           .due_ms = time_ms(),
@@ -121,6 +121,7 @@ Command SampleMaker::command(CommandType type) {
   }
   add_imports(out);
   for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
+  add_cron(out);
   const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -138,6 +139,28 @@ Command SampleMaker::command(CommandType type) {
     out.settles.push_back(item);
   }
   return out;
+}
+
+void SampleMaker::add_cron(Command& out) {
+  if (out.type == CommandType::cron_put) out.row = cron_row();
+  const bool fires = out.type == CommandType::cron_fire;
+  out.cron.slot_ms = fires ? 1 + time_ms() / 4 : 0;
+  out.cron.state.last_slot_ms = out.cron.slot_ms + time_ms() / 4;
+  out.cron.state.next_due_ms = prng_.below(4) == 0 ? 0 : out.cron.state.last_slot_ms + 1;
+  out.cron.state.created_ms = time_ms();
+  out.cron.state.fired = number();
+  out.cron.state.missed = number();
+  out.cron.state.paused = !fires && prng_.below(2) == 0;
+}
+
+Bytes SampleMaker::cron_row() {
+  const std::string expression = "*/" + std::to_string(1 + prng_.below(59)) + " * * * *";
+  CronRow row{.expression = expression, .zone = prng_.below(2) == 0 ? "" : "Europe/Berlin"};
+  row.catch_up = static_cast<uint32_t>(prng_.below(1'001));
+  row.max_attempts = static_cast<uint32_t>(prng_.below(5));
+  row.priority = static_cast<uint8_t>(prng_.next());
+  row.envelope = envelope();
+  return as_bytes(keep(std::string(as_text(encoder_.cron_row(row)))));
 }
 
 KvChange SampleMaker::kv_change() {
@@ -322,6 +345,14 @@ bool same_command(const Command& a, const Command& b) {
       return true;
     case CommandType::kv_write:
       return same_all(a.kv, b.kv, same_kv);
+    case CommandType::cron_put:
+      return a.queue == b.queue && a.name == b.name && as_text(a.row) == as_text(b.row) &&
+             a.cron.state == b.cron.state;
+    case CommandType::cron_remove:
+      return a.name == b.name;
+    case CommandType::cron_fire:
+      return a.queue == b.queue && a.name == b.name && same_all(a.jobs, b.jobs, same_job) &&
+             a.cron.slot_ms == b.cron.slot_ms && a.cron.state == b.cron.state;
   }
   return false;
 }

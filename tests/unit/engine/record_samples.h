@@ -20,6 +20,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
+    CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
 };
 
 class SampleMaker {
@@ -44,6 +45,8 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
+  void add_cron(Command& out);
+  Bytes cron_row();
   KvChange kv_change();
 
   Prng prng_;
