@@ -30,38 +30,42 @@ Status misfit(const Command& command, const std::string& what) {
                                    std::string(command.name) + "' " + what);
 }
 
-// Both rows are there exactly if memory has the schedule, so neither has to be read to be changed.
-void know_rows(SideTable& table, std::string_view name, bool there) {
-  const auto value = [&] { return there ? std::optional<std::string>(std::string()) : std::nullopt; };
-  table.load(cron_row_key(name), value());
-  table.load(cron_state_key(name), value());
+// The rows are there exactly if memory has the schedule, so none has to be read to be replaced.
+// Only for rows that are about to change: the value is none.
+void know_row(SideTable& table, const std::string& key, bool there) {
+  table.load(key, there ? std::optional<std::string>(std::string()) : std::nullopt);
 }
 
-void write_state(State& state, Schedule* schedule) {
-  know_rows(state.side(Family::cron), schedule->name, true);
-  if (WQ_PLANTED(cron_slot_not_stored)) return;
-  state.side(Family::cron)
-      .put(cron_state_key(schedule->name), encode_cron_state(schedule->queue, schedule->state));
+void write_state(State& state, Schedule* schedule, bool there = true) {
+  if (WQ_PLANTED(cron_slot_not_stored) && schedule->state.fired > 0) return;
+  SideTable& table = state.side(Family::cron);
+  const std::string key = cron_state_key(schedule->name);
+  know_row(table, key, there);
+  table.put(key, encode_cron_state(schedule->queue, schedule->state));
 }
 
 void remove_schedule(State& state, Schedule* schedule) {
   SideTable& table = state.side(Family::cron);
-  know_rows(table, schedule->name, true);
-  table.erase(cron_row_key(schedule->name));
-  table.erase(cron_state_key(schedule->name));
+  for (const std::string& key : {cron_row_key(schedule->name), cron_state_key(schedule->name)}) {
+    know_row(table, key, true);
+    table.erase(key);
+  }
   state.cron.erase(schedule);
 }
 
 Status apply_put(State& state, const Command& command, Lsn lsn) {
   Schedule* schedule = state.cron.find(command.name);
-  know_rows(state.side(Family::cron), command.name, schedule != nullptr);
-  if (!schedule) schedule = &state.cron.add(command.name);
+  const bool there = schedule != nullptr;
+  if (!there) schedule = &state.cron.add(command.name);
   schedule->queue = command.queue;
   schedule->put_lsn = lsn;
   schedule->problem.clear();
   state.cron.set(schedule, command.cron.state);
-  state.side(Family::cron).put(cron_row_key(command.name), std::string(as_text(command.row)));
-  write_state(state, schedule);
+  SideTable& table = state.side(Family::cron);
+  const std::string key = cron_row_key(command.name);
+  know_row(table, key, there);
+  table.put(key, std::string(as_text(command.row)));
+  write_state(state, schedule, there);
   return {};
 }
 

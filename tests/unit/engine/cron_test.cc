@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t minute_ms = 60'000;
 constexpr int64_t hour_ms = 60 * minute_ms;
+constexpr int64_t lease_ms = 100 * hour_ms;  // longer than a test
 constexpr int64_t start_ms = 1'750'000'000'000 / hour_ms * hour_ms;  // a full hour of June 2025
 
 std::string header_of(const JobView& job, std::string_view name) {
@@ -30,6 +31,8 @@ std::string header_of(const JobView& job, std::string_view name) {
 HarnessOptions options_for(StoreKind store) {
   HarnessOptions options;
   options.store = store;
+  options.engine.segment_bytes = 1u << 20;  // the empty rest of one is read at each open
+  options.engine.spare_segments = 0;
   return options;
 }
 
@@ -191,14 +194,14 @@ TEST_P(CronTest, Case35RemovedAndPutBackThereIsOneRun) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(state("e").next_due_ms, zero_ms + 360'000);
-  EXPECT_EQ(harness_.lease(queue_, 10).size(), 1u);
+  EXPECT_EQ(harness_.lease(queue_, 10, lease_ms).size(), 1u);
   harness_.advance(120'000);
   kill();
   harness_.tick();
   checkpoint();
   kill();
   harness_.tick();
-  EXPECT_EQ(harness_.lease(queue_, 10).size(), 1u);
+  EXPECT_EQ(harness_.lease(queue_, 10, lease_ms).size(), 1u);
 }
 
 TEST_P(CronTest, MissedSlotsObeyTheCatchUpPolicy) {
@@ -208,7 +211,7 @@ TEST_P(CronTest, MissedSlotsObeyTheCatchUpPolicy) {
   ASSERT_TRUE(put("all", "0 * * * *", 1'000).ok());
   sleep_closed(5 * hour_ms + 30 * minute_ms);
   std::map<std::string, std::string> ran;
-  for (const JobView& job : harness_.lease(queue_, 100)) {
+  for (const JobView& job : harness_.lease(queue_, 100, lease_ms)) {
     const int64_t slot_ms = std::stoll(header_of(job, "wq-slot-ms"));
     ran[header_of(job, "wq-schedule")] += std::to_string((slot_ms - start_ms) / hour_ms) + " ";
   }
@@ -225,7 +228,7 @@ TEST_P(CronTest, MissedSlotsObeyTheCatchUpPolicy) {
     EXPECT_EQ(state(name).last_slot_ms, start_ms + 5 * hour_ms) << name;
   }
   harness_.advance(30 * minute_ms);  // on time, none runs too
-  EXPECT_EQ(harness_.lease(queue_, 100).size(), 4u);
+  EXPECT_EQ(harness_.lease(queue_, 100, lease_ms).size(), 4u);
 }
 
 // A long catch-up comes in several records; a kill between them loses and repeats nothing.
@@ -437,6 +440,58 @@ TEST_P(CronTest, AZoneThatIsGoneStopsItsOwnScheduleOnly) {
   other.advance(4 * minute_ms);
   EXPECT_EQ(other.engine().cron_get("m").value().state.fired, 1u);
   other.expect_sound();
+}
+
+// What a checkpoint and the log behind it know of a schedule is in the salvaged store, with the
+// slot that is due next; the run of a slot is in both or in none.
+TEST(CronSalvage, KeepsSchedulesAndTheirSlots) {
+  EngineHarness harness(options_for(StoreKind::rocks));
+  harness.clock().step_wall(start_ms - harness.clock().wall_ms());
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId queue = harness.queue("work");
+  CallOptions call;
+  const auto put = [&](std::string_view name) {
+    return harness.engine().cron_put(queue, name, CronSpec{"* * * * *", "", 1'000, {}}, call);
+  };
+  ASSERT_TRUE(put("stored").ok());
+  ASSERT_TRUE(put("removed").ok());
+  harness.advance(2 * minute_ms);
+  ASSERT_TRUE(harness.engine().checkpoint().ok());
+  ASSERT_TRUE(put("logged").ok());
+  ASSERT_TRUE(harness.engine().cron_remove("removed", call).ok());
+  harness.advance(minute_ms);
+  ASSERT_TRUE(harness.engine().sync().ok());
+  ASSERT_TRUE(harness.kill_and_open().ok());  // leaves the records in the log
+  ASSERT_TRUE(harness.engine().sync().ok());
+  const std::string damaged = harness.directory();
+  harness.engine().poison("no checkpoint at the end");
+  EXPECT_EQ(harness.close().code(), Code::poisoned);
+
+  const Result<std::unique_ptr<Io>> io = make_io();
+  ASSERT_TRUE(io.ok());
+  Environment environment;
+  environment.io = io.value().get();
+  environment.clock = &harness.clock();
+  SalvageOptions options{damaged, damaged + "-new", damaged + "-scratch", harness.options().engine};
+  const Result<SalvageReport> report = salvage_store(options, environment, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report.value().damages, 0u);
+  EngineOptions engine_options = harness.options().engine;
+  engine_options.directory = options.new_directory;
+  const auto engine = Engine::open(engine_options, environment);
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  const CronPage page = engine.value()->cron_list(0, "", 10).value();
+  ASSERT_EQ(page.schedules.size(), 2u);
+  EXPECT_EQ(page.schedules[0].name, "logged");
+  EXPECT_EQ(page.schedules[1].name, "stored");
+  EXPECT_EQ(page.schedules[0].state.fired, 1u);
+  EXPECT_EQ(page.schedules[1].state.fired, 3u);
+  for (const CronView& view : page.schedules) {
+    EXPECT_EQ(view.state.next_due_ms, start_ms + 4 * minute_ms);
+  }
+  EXPECT_EQ(engine.value()->stats().counts[static_cast<size_t>(JobState::ready)], 6u);
+  EXPECT_EQ(engine.value()->verify().value().problems, 0u);
+  EXPECT_TRUE(engine.value()->close().ok());
 }
 
 // Random times, kills, closes and checkpoints: every slot, once, in order.
