@@ -279,6 +279,12 @@ extern "C" {
 /* wq_dead_query.flags */
 #define WQ_DEAD_OLDEST_FIRST 1u
 
+/* wq_cron_spec.flags */
+#define WQ_CRON_CATCH_UP 1u /* the field `catch_up` counts; without it the newest missed slot runs */
+
+/* wq_cron.flags */
+#define WQ_CRON_PAUSED 1u
+
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
 #define WQ_ERROR_MAYBE_COMMITTED 2u
@@ -615,6 +621,49 @@ typedef struct wq_store_record {
 } wq_store_record;
 #define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0}
 
+/* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
+typedef struct wq_cron {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_CRON_PAUSED */
+  wq_bytes name;
+  wq_bytes queue_name;
+  wq_bytes expression;
+  wq_bytes zone;          /* empty: UTC */
+  int64_t next_due_ms;    /* the next slot; 0: never again before the year 10000 */
+  int64_t last_slot_ms;   /* the newest slot that ran or was missed; 0: none yet */
+  int64_t created_ms;
+  uint64_t fired;         /* jobs that it enqueued */
+  uint64_t missed;        /* slots that no job was enqueued for; of one gap at most about 2,000 */
+  uint32_t catch_up;
+  uint32_t priority;
+  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t *backoff_list_ms;
+  uint32_t backoff_count;
+  uint32_t reserved_0;
+  wq_bytes payload;
+  const wq_header *headers;
+  size_t headers_count;
+  wq_bytes problem;       /* why its last slots could not be told; empty: none */
+} wq_cron;
+#define WQ_CRON_INIT                                                                               \
+  {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
+
+/* When a schedule runs, and what. */
+typedef struct wq_cron_spec {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_CRON_CATCH_UP */
+  wq_bytes expression;    /* see wq_cron_put */
+  wq_bytes zone;          /* of the tz database, like Europe/Berlin; empty: UTC */
+  const wq_job_spec *job; /* without delay_ms and run_at_ms; NULL: a job with no payload */
+  uint32_t catch_up;      /* counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000 */
+  uint32_t reserved_0;
+} wq_cron_spec;
+#define WQ_CRON_SPEC_INIT {sizeof(wq_cron_spec), 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0}
+
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
 typedef struct wq_queue_record {
@@ -624,8 +673,10 @@ typedef struct wq_queue_record {
   int64_t created_ms;
   const wq_queue_config *config;
   const wq_queue_stats *stats; /* import: NULL is all zero */
+  const wq_cron *schedules;    /* an array, one behind the other */
+  size_t schedules_count;
 } wq_queue_record;
-#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, NULL, 0}
 
 /* A job on the way, with all that the store knows of it. */
 typedef struct wq_job_record {
@@ -1392,6 +1443,124 @@ WQ_API void wq_cancel_fire(wq_cancel *cancel);
  * Owns: frees *cancel.
  * Since: 0.1.   Stability: stable. */
 WQ_API void wq_cancel_free(wq_cancel **cancel);
+
+/* ==================================================================================== schedules */
+
+typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_free */
+
+/* Make a schedule, or replace the one of that name: from now on the clock enqueues its job into
+ * this queue. Names are of the whole store: 1..255 bytes, UTF-8, no control characters.
+ * What is there already as given is left alone, and nothing is written (call->lsn is 0): put all
+ * your schedules at every start. A new expression or zone moves the next slot; a new job, queue or
+ * catch-up does not. A paused one stays paused. At most 10,000 in a store; payload up to 1 MiB.
+ *
+ *   second   0-59 (only with six fields)   * , - /       minute   0-59   * , - /
+ *   hour     0-23   * , - /                              month    1-12 or JAN-DEC   * , - /
+ *   day of month   1-31   * , - /   alone: L (last day), L-3 (three before it), 15W (weekday
+ *                                   nearest to the 15th, in the same month), LW (last weekday)
+ *   day of week    0-7 or SUN-SAT (0 and 7 are Sunday)   * , - /   5L (last Friday), 1#2 (second
+ *                                   Monday)
+ *   @yearly @monthly @weekly @daily @hourly             @every 90s, @every 1h30m (1s and more)
+ *
+ * If both day fields are other than *, a day that either of them names counts. a/n goes from a to
+ * the end of its field. @every counts from 1970 UTC. Where the zone's clock jumps ahead, what it
+ * jumps over runs once, at the end of the jump; a time that comes twice runs the first time. An
+ * expression of every hour goes by the time that passes instead: each time of both hours.
+ *
+ * A slot (schedule and due time) runs once or never: its job and the next slot are one record, also
+ * over a crash or a clock that is set back. A slot that could not run in time, because the store
+ * was closed or the clock was set ahead, was missed if it is over 10 s late; then the newest
+ * `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a paused
+ * one takes the jobs. Deleting a queue removes its schedules. A zone that the system does not have
+ * any more stops its own schedule: wq_cron.problem says so, and the slots are caught up with when
+ * a process opens the store that has it. Each job carries the headers wq-schedule (the name) and
+ * wq-slot-ms (the due time in decimal), behind those of `spec`.
+ * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_put(wq_queue *queue, const void *name, size_t name_len,
+                           const wq_cron_spec *spec, wq_call *call, wq_error *err);
+
+/* Remove a schedule. Jobs that it enqueued stay.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_remove(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
+
+/* Stop a schedule until wq_cron_resume. It misses nothing: it goes on with the first slot after it
+ * was resumed. Already so is WQ_OK and writes nothing.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_pause(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                             wq_error *err);
+
+/* Let a paused schedule go on.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT; WQ_E_INVALID (its zone is not there any more).
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_resume(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
+
+/* Read one schedule, as a list of one.
+ * Returns: WQ_OK with *crons set; else *crons is NULL: WQ_E_NOT_FOUND, WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_get(wq_store *store, const void *name, size_t name_len, wq_crons **crons,
+                           wq_error *err);
+
+/* List schedules in the byte order of their names: up to `limit` (1..1,000) behind `after`; those
+ * of one queue if `queue` is not NULL. A list shorter than `limit` is the last one.
+ * Returns: WQ_OK with *crons set (it may be of length 0); else *crons is NULL: WQ_E_NOT_FOUND
+ *          (queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_list(wq_store *store, wq_queue *queue, const void *after, size_t after_len,
+                            size_t limit, wq_crons **crons, wq_error *err);
+
+/* Number of schedules in a list. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_crons_count(const wq_crons *crons);
+
+/* The schedule with index `i`, counted from 0.
+ * Returns: WQ_OK with *cron filled; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_crons_at(const wq_crons *crons, size_t i, wq_cron *cron);
+
+/* Free a list and set *crons to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *crons.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_crons_free(wq_crons **crons);
+
+/* When an expression is due: the first `n` (1..10,000) times after `from_ms`, with no store.
+ * *count is less than n if it is due no more often before the year 10000.
+ * Returns: WQ_OK with *count times in `times`; else *count is 0: WQ_E_INVALID (the message names
+ *          the field), WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read of the zone.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_next(const void *expression, size_t expression_len, const void *zone,
+                            size_t zone_len, int64_t from_ms, int64_t *times, size_t n,
+                            size_t *count, wq_error *err);
 
 /* ===================================================================================== log scan */
 

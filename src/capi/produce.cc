@@ -51,6 +51,21 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   return {};
 }
 
+}  // namespace
+
+Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out) {
+  SizedIn<wq_job_spec> in;
+  WQ_TRY(in.read(given, "job"));
+  HeaderViews views;
+  WQ_TRY(read_spec(*in, views, out));
+  const std::span<const Header> all = views.from(0, views.size());
+  headers.assign(all.begin(), all.end());
+  out.headers = headers;
+  return {};
+}
+
+namespace {
+
 // `told` gets id and LSN.
 Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec* given,
                         wq_call* call, wq_enqueued& told) {

@@ -65,6 +65,19 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.jobs = store.jobs;
     return go_on(visit(&record, nullptr, nullptr, ctx));
   };
+  std::vector<wq_cron> schedules;
+  std::vector<PublicCron> public_schedules;
+  visitor.on_schedules = [&](std::span<const CronImage> images) -> Status {
+    public_schedules = std::vector<PublicCron>(images.size());
+    schedules.clear();
+    for (size_t i = 0; i < images.size(); ++i) {
+      PublicCron& schedule = public_schedules[i];
+      schedule.fill(images[i].state, images[i].row, images[i].job);
+      schedule.record.name = view_text(images[i].name);
+      schedules.push_back(schedule.record);
+    }
+    return {};
+  };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
     const wq_queue_config config = public_config(row.config);
     const wq_queue_stats stats = public_stats(row.config.status, row.counts, row.totals);
@@ -73,6 +86,8 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.created_ms = row.created_ms;
     record.config = &config;
     record.stats = &stats;
+    record.schedules = schedules.data();
+    record.schedules_count = schedules.size();
     return go_on(visit(nullptr, &record, nullptr, ctx));
   };
   std::vector<wq_header> headers;
@@ -145,6 +160,7 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   call.durability = static_cast<uint32_t>(Durability::memory);
   WQ_TRY_SET(handle->id, engine.import_queue(row, call));
   handle->name = row.name;
+  WQ_TRY(import_schedules(engine, handle->id, in->schedules, in->schedules_count));
   hold(core);
   handle->core = core;
   *queue = handle.release();

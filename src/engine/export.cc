@@ -49,6 +49,8 @@ struct StoreExport::Cursors {
 
   std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, cron;
   std::map<QueueId, std::map<std::string, CronState>> schedules;
+  std::vector<CronImage> images;  // of the queue at hand
+  std::vector<std::string> rows;  // what they point to
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
@@ -135,8 +137,8 @@ Status StoreExport::Cursors::read_schedules() {
 }
 
 Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& visitor) {
-  std::vector<CronImage> images;
-  std::vector<std::string> rows;  // what the images point to
+  images.clear();
+  rows.clear();
   const auto& found = schedules[queue];
   rows.reserve(found.size());
   for (const auto& [name, state] : found) {

@@ -50,7 +50,7 @@ struct CronImage {
 
 struct ExportVisitor {
   std::function<Status(const StoreImage&)> on_store;
-  // May be null. The schedules of a queue, right before it.
+  // May be null. The schedules of a queue, right before it; valid until on_queue has returned.
   std::function<Status(std::span<const CronImage>)> on_schedules;
   std::function<Status(const QueueRow&)> on_queue;
   std::function<Status(const JobImage&)> on_job;
