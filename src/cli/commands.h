@@ -122,6 +122,24 @@ struct QueueOptions {
 };
 int run_queue(Context& context, QueueAction action, const QueueOptions& options);
 
+// ---- cron.cc
+struct CronOptions {
+  std::string name, expression, payload, queue;
+  std::string zone = "UTC";
+  std::string catch_up, backoff, from;
+  std::vector<std::string> headers;
+  int priority = -1;
+  uint32_t max_attempts = 0;
+  uint32_t count = 5;
+};
+int run_cron_add(Context& context, const CronOptions& options);
+int run_cron_rm(Context& context, const CronOptions& options);
+int run_cron_pause(Context& context, const CronOptions& options);
+int run_cron_resume(Context& context, const CronOptions& options);
+int run_cron_show(Context& context, const CronOptions& options);
+int run_cron_ls(Context& context, const CronOptions& options);
+int run_cron_next(Context& context, const CronOptions& options);
+
 // ---- maintain.cc
 int run_verify(Context& context);
 
