@@ -51,8 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, size);
   const auto zone = Zone::load(zones[input.byte() % std::size(zones)]);
   FUZZ_CHECK(zone.ok());
-  const auto from_ms = static_cast<int64_t>(input.take<uint64_t>() %
-                                            static_cast<uint64_t>(cron_time_ms_max + 1));
+  const auto from_ms =
+      static_cast<int64_t>(input.take<uint64_t>() % static_cast<uint64_t>(cron_time_ms_max + 1));
   const uint32_t seed = input.below(65'536);
   const std::string text = input.rest();
   const auto expr = parse_cron(text);

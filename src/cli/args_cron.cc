@@ -99,7 +99,9 @@ store open (wq work, or a program with the library); slots missed meanwhile foll
   options = std::make_shared<CronOptions>();
   CLI::App& next = add_one(cron, chosen, "next", "When an expression is due; needs no store",
                            options, run_cron_next);
-  next.footer("  wq cron next \"*/20 8-9 * * *\" -n 3\n  wq cron next \"0 0 29 2 *\" --from 2097-01-01T00:00:00Z");
+  next.footer(
+      "  wq cron next \"*/20 8-9 * * *\" -n 3\n  wq cron next \"0 0 29 2 *\" --from "
+      "2097-01-01T00:00:00Z");
   next.add_option("expression", options->expression, "When")->required();
   add_zone(next, *options);
   next.add_option("-n,--count", options->count, "How many times")

@@ -90,8 +90,8 @@ Result<int> parse_step(const Field& field, std::string_view text) {
   const int step_max = weekday ? 7 : field.max - field.min + 1;
   const std::optional<int> step = parse_number(text);
   if (step && *step >= 1 && *step <= step_max) return *step;
-  return bad_field(field, "the step " + quoted(text) + " is not within 1 and " +
-                              std::to_string(step_max));
+  return bad_field(field,
+                   "the step " + quoted(text) + " is not within 1 and " + std::to_string(step_max));
 }
 
 // * or a or a-b, each with a step if wanted. a/n means from a to the end of the field.
@@ -137,9 +137,8 @@ Status for_each_item(const Field& field, std::string_view text, Take&& take) {
 }
 
 Status parse_set(const Field& field, std::string_view text, uint64_t& values) {
-  return for_each_item(field, text, [&](std::string_view item) {
-    return parse_range(field, item, values);
-  });
+  return for_each_item(field, text,
+                       [&](std::string_view item) { return parse_range(field, item, values); });
 }
 
 // L, L-n, LW and nW stand alone.
@@ -242,9 +241,8 @@ Result<int64_t> parse_every(std::string_view text) {
     std::string_view name;
     int64_t ms;
   };
-  static constexpr Unit units[] = {{"ms", 1},          {"s", ms_per_s},
-                                   {"m", 60'000},      {"h", 3'600'000},
-                                   {"d", 86'400'000},  {"w", 604'800'000}};
+  static constexpr Unit units[] = {{"ms", 1},        {"s", ms_per_s},   {"m", 60'000},
+                                   {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000}};
   int64_t total_ms = 0;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -278,10 +276,10 @@ Result<CronExpr> parse_word(std::span<const std::string_view> fields) {
     std::string_view name;
     std::string_view meaning;
   };
-  static constexpr Word words[] = {
-      {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
-      {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
-      {"@hourly", "0 * * * *"}};
+  static constexpr Word words[] = {{"@yearly", "0 0 1 1 *"},  {"@annually", "0 0 1 1 *"},
+                                   {"@monthly", "0 0 1 * *"}, {"@weekly", "0 0 * * 0"},
+                                   {"@daily", "0 0 * * *"},   {"@midnight", "0 0 * * *"},
+                                   {"@hourly", "0 * * * *"}};
   CronExpr expr;
   if (fields[0] == "@every") {
     if (fields.size() != 2) return invalid("@every: give one duration, like 90s or 1h30m");
@@ -300,7 +298,8 @@ Result<CronExpr> parse_word(std::span<const std::string_view> fields) {
 // ---- days
 
 int64_t days_from_civil(int year, unsigned month, unsigned day) {
-  const std::chrono::sys_days date = std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day);
+  const std::chrono::sys_days date =
+      std::chrono::year(year) / static_cast<int>(month) / static_cast<int>(day);
   return date.time_since_epoch().count();
 }
 
@@ -453,8 +452,8 @@ Result<std::optional<int64_t>> cron_next(const CronExpr& expr, const Zone& zone,
     next_ms = (from_ms / expr.every_ms + 1) * expr.every_ms;
   } else {
     const int64_t from_s = from_ms / ms_per_s;
-    const std::optional<int64_t> next_s = expr.every_hour() ? next_by_passing(expr, zone, from_s)
-                                                            : next_by_wall(expr, zone, from_s);
+    const std::optional<int64_t> next_s =
+        expr.every_hour() ? next_by_passing(expr, zone, from_s) : next_by_wall(expr, zone, from_s);
     if (next_s) next_ms = *next_s * ms_per_s;
   }
   if (next_ms && *next_ms > cron_time_ms_max) next_ms.reset();

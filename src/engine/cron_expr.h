@@ -39,12 +39,12 @@ struct CronExpr {
   uint32_t days = 0;
   uint32_t months = 0;
   DayRule day_rule = DayRule::set;
-  int day_number = 0;         // last: days before the last one; nearest_weekday: the day
-  uint32_t weekdays = 0;      // 0 = Sunday
+  int day_number = 0;          // last: days before the last one; nearest_weekday: the day
+  uint32_t weekdays = 0;       // 0 = Sunday
   uint32_t weekdays_last = 0;  // the last such day of the month
   std::array<uint32_t, 5> weekdays_nth = {};  // the first, second, ... such day of the month
-  bool any_day = false;      // day-of-month is *
-  bool any_weekday = false;  // day-of-week is *
+  bool any_day = false;                       // day-of-month is *
+  bool any_weekday = false;                   // day-of-week is *
 
   bool every_hour() const { return hours == (1u << 24) - 1; }
 

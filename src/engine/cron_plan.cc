@@ -31,7 +31,8 @@ struct Search {
 
   // The newest `count` slots after `from_ms` and not after `until_ms`, of which there are more:
   // halves the time in question until it holds just that many.
-  Status newest(int64_t from_ms, int64_t until_ms, size_t count, std::vector<int64_t>& slots) const {
+  Status newest(int64_t from_ms, int64_t until_ms, size_t count,
+                std::vector<int64_t>& slots) const {
     int64_t low_ms = from_ms;
     int64_t high_ms = until_ms;
     int64_t next_ms = 0;

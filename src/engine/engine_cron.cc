@@ -78,9 +78,8 @@ Status admit_schedule(std::string_view name, const CronSpec& spec, uint64_t payl
 
 // For ever below the next slot: what has run already does not come again.
 Result<int64_t> first_slot(const Times& times, const CronState& state, int64_t now_ms) {
-  const int64_t behind_ms = WQ_PLANTED(cron_slot_after_step_back)
-                                ? now_ms
-                                : std::max(now_ms, state.last_slot_ms);
+  const int64_t behind_ms =
+      WQ_PLANTED(cron_slot_after_step_back) ? now_ms : std::max(now_ms, state.last_slot_ms);
   WQ_TRY_SET(const std::optional<int64_t> slot, cron_next(times.expr, times.zone, behind_ms));
   if (slot) return *slot;
   return Status(Code::invalid, "expression: is not due any more before the year 10000");
@@ -307,8 +306,7 @@ Status Engine::fire_schedule(std::string_view name, int64_t now_ms) {
   WQ_TRY_SET(const CronRow row, decode_cron_row(as_bytes(seen.row)));
   WQ_TRY_SET(const Envelope job, decode_envelope(row.envelope));
   WQ_TRY_SET(const Times times, read_times(row.expression, row.zone));
-  WQ_TRY_SET(const CronPlan plan,
-             plan_cron(times.expr, times.zone, due_ms, now_ms, row.catch_up));
+  WQ_TRY_SET(const CronPlan plan, plan_cron(times.expr, times.zone, due_ms, now_ms, row.catch_up));
   WQ_TRY(log_->wait_for_room());
   Encoder encoder;
   std::vector<std::string> envelopes;

@@ -177,13 +177,20 @@ uint32_t bits(std::initializer_list<int> values) {
 // Bug case 34: sets of weekdays, and either of two day fields.
 TEST(CronExpr, Case34DaysOfTheWeek) {
   const std::pair<const char*, uint32_t> sets[] = {
-      {"2/2", bits({2, 4, 6})},     {"1/2", bits({0, 1, 3, 5})},
-      {"6-7", bits({0, 6})},        {"SAT-SUN", bits({0, 6})},
-      {"5-7", bits({0, 5, 6})},     {"0,7", bits({0})},
-      {"MON-SUN", 0x7f},            {"7", bits({0})},
-      {"*/2", bits({0, 2, 4, 6})},  {"sun", bits({0})},
-      {"SUN-TUE", bits({0, 1, 2})}, {"0-7", 0x7f},
-      {"1-5/2", bits({1, 3, 5})},   {"*/7", bits({0})},
+      {"2/2", bits({2, 4, 6})},
+      {"1/2", bits({0, 1, 3, 5})},
+      {"6-7", bits({0, 6})},
+      {"SAT-SUN", bits({0, 6})},
+      {"5-7", bits({0, 5, 6})},
+      {"0,7", bits({0})},
+      {"MON-SUN", 0x7f},
+      {"7", bits({0})},
+      {"*/2", bits({0, 2, 4, 6})},
+      {"sun", bits({0})},
+      {"SUN-TUE", bits({0, 1, 2})},
+      {"0-7", 0x7f},
+      {"1-5/2", bits({1, 3, 5})},
+      {"*/7", bits({0})},
   };
   for (const auto& [text, expected] : sets) {
     EXPECT_EQ(expr_of(std::string("0 0 * * ") + text).weekdays, expected) << text;
@@ -279,8 +286,9 @@ TEST(CronExpr, RefusalsNameTheField) {
 }
 
 TEST(CronExpr, ZonesAreNamesOfTheDatabase) {
-  for (const char* name : {"Mars/Phobos", "/etc/localtime", "../zoneinfo/UTC", "file:Europe/Berlin",
-                           "Europe", "zone.tab", "Europe/Berlin ", "Fixed/UTC+01:00:00", "libc:x"}) {
+  for (const char* name :
+       {"Mars/Phobos", "/etc/localtime", "../zoneinfo/UTC", "file:Europe/Berlin", "Europe",
+        "zone.tab", "Europe/Berlin ", "Fixed/UTC+01:00:00", "libc:x"}) {
     const Result<Zone> zone = Zone::load(name);
     EXPECT_EQ(zone.status().code(), Code::invalid) << name;
     EXPECT_NE(zone.status().message().find("zone:"), std::string::npos);
@@ -325,11 +333,16 @@ TEST(CronExpr, RandomOnesAreDueWhenAWalkSaysSo) {
     const char* from;
   };
   static constexpr Window windows[] = {
-      {"America/New_York", "2025-03-08 20:00"},    {"America/New_York", "2025-11-01 20:00"},
-      {"Europe/Berlin", "2024-03-30 12:00"},       {"Europe/Berlin", "2026-10-24 18:00"},
-      {"Australia/Lord_Howe", "2025-10-04 06:00"}, {"Australia/Lord_Howe", "2025-04-05 06:00"},
-      {"America/Santiago", "2025-09-06 18:00"},    {"Pacific/Apia", "2011-12-29 20:00"},
-      {"UTC", "2024-02-28 12:00"},                 {"Asia/Kathmandu", "2025-06-29 00:00"},
+      {"America/New_York", "2025-03-08 20:00"},
+      {"America/New_York", "2025-11-01 20:00"},
+      {"Europe/Berlin", "2024-03-30 12:00"},
+      {"Europe/Berlin", "2026-10-24 18:00"},
+      {"Australia/Lord_Howe", "2025-10-04 06:00"},
+      {"Australia/Lord_Howe", "2025-04-05 06:00"},
+      {"America/Santiago", "2025-09-06 18:00"},
+      {"Pacific/Apia", "2011-12-29 20:00"},
+      {"UTC", "2024-02-28 12:00"},
+      {"Asia/Kathmandu", "2025-06-29 00:00"},
   };
   Prng prng(test_seed());
   uint64_t slots = 0;
@@ -387,8 +400,7 @@ TEST(CronPlan, YearsOfSecondsAreLookedAtFromTheirEnd) {
   const CronExpr seconds = expr_of("* * * * * *");
   const int64_t due_ms = ms_of("2020-01-01");
   const int64_t now_ms = ms_of("2025-01-01");
-  const CronPlan plan =
-      plan_cron(seconds, zone_of("America/New_York"), due_ms, now_ms, 50).value();
+  const CronPlan plan = plan_cron(seconds, zone_of("America/New_York"), due_ms, now_ms, 50).value();
   ASSERT_EQ(plan.slots.size(), 50u);
   EXPECT_EQ(plan.slots.back(), now_ms);
   EXPECT_EQ(plan.slots.front(), now_ms - 49'000);

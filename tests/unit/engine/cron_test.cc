@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t minute_ms = 60'000;
 constexpr int64_t hour_ms = 60 * minute_ms;
-constexpr int64_t lease_ms = 100 * hour_ms;  // longer than a test
+constexpr int64_t lease_ms = 100 * hour_ms;                          // longer than a test
 constexpr int64_t start_ms = 1'750'000'000'000 / hour_ms * hour_ms;  // a full hour of June 2025
 
 std::string header_of(const JobView& job, std::string_view name) {
