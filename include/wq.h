@@ -280,7 +280,7 @@ extern "C" {
 #define WQ_DEAD_OLDEST_FIRST 1u
 
 /* wq_cron_spec.flags */
-#define WQ_CRON_CATCH_UP 1u /* the field `catch_up` counts; without it the newest missed slot runs */
+#define WQ_CRON_CATCH_UP 1u /* `catch_up` counts; without it the newest missed slot runs */
 
 /* wq_cron.flags */
 #define WQ_CRON_PAUSED 1u
