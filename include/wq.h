@@ -57,21 +57,22 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel are opaque. Each has one
-       closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
-       nothing when the pointer is NULL already. Handles may be closed in any order: what a child
-       needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes the
+       address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer is
+       NULL already. Handles may be closed in any order: what a child needs of its parent lives until
+       the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
-    6. Bytes out. Views into a wq_batch or wq_list, valid until that is freed. You never free()
-       them.
+    6. Bytes out. Views into the handle that they were got from (a batch, a list, a page, a text),
+       valid until that is freed. You never free() them.
     7. Time. Durations are int64_t milliseconds: 0 does not wait, -1 waits for ever. Points in time
        are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
     8. Durability. A change is described by one log record with a log sequence number (LSN). The
        call returns when that record has reached the level asked for:
-         WQ_POWER    the device has it: survives power loss. Default of all but lease and extend.
-         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of those two.
+         WQ_POWER    the device has it: survives power loss. Default of all but those of WQ_PROCESS.
+         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of lease, extend
+                     and the calls on locks.
          WQ_MEMORY   applied; written within wq_store_options.memory_window_ms.
        A `wq_call` argument chooses the level for one call; NULL takes the default. Records become
        durable in LSN order, so one durable LSN covers all before it.
@@ -87,13 +88,21 @@ done:
      payload              0..16 MiB; wq_store_options.payload_bytes_max raises that to 256 MiB
      headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
      error text           any length; kept up to 4 KiB, cut at a character edge
+     keys                 1..512 bytes; their times are 0..100 years, windows 1 ms or more
      priority             0..255; 0 goes first, 100 is the default
      delay, run-at        0..100 years from now; a run-at in the past is ready at once
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     backoff jitter       0..1000 per mille
+     timeout of a job     1 ms .. 100 years; job TTL of a queue 0..100 years
+     expires-at           up to 100 years from now, and behind the delay or run-at of the job
+     retry-until          up to 100 years from now
+     progress note        0..4 KiB
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
      queues in one lease  1..256, none twice
+     key of a kv row      1..512 bytes, any; its value 0..1 MiB; ttl_ms 0..100 years
+     one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
    4. CAVEATS
@@ -136,6 +145,7 @@ done:
    reclaim     take a lease back after its deadline: retry or dead
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
+   kv row      a small value of yours under a key, changed in the same log as the jobs
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -221,6 +231,12 @@ extern "C" {
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
 #define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
+#define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
+#define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
+#define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
+#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -228,6 +244,8 @@ extern "C" {
 #define WQ_BACKOFF_EXPONENTIAL 2u /* backoff_base_ms * 2^(n - 1), at most backoff_max_ms */
 #define WQ_BACKOFF_LIST 3u        /* backoff_list_ms[n - 1]; the last entry repeats */
 #define WQ_BACKOFF_LIST_MAX 32
+/* Jitter: by chance up to backoff_jitter_permille thousandths of each delay are left off, so that
+ * jobs which failed together do not come back together. 0: none; 1000: any part of the delay. */
 
 /* wq_store_options.flags */
 #define WQ_OPEN_NO_CREATE 1u     /* WQ_E_NOT_FOUND if there is no store at the path */
@@ -254,9 +272,25 @@ extern "C" {
 #define WQ_CONFIG_DURABILITY 8u
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+#define WQ_CONFIG_JOB_TTL 128u
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
+/* A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts are
+ * left. Also when WQ_OPEN_EXPIRE_LEASES takes it back. */
+#define WQ_JOB_FAIL_ON_TIMEOUT 2u
+
+/* wq_job_spec.unique_until: which moment in the life of a job frees its unique key */
+#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work */
+#define WQ_UNIQUE_DONE 2u    /* its end or its death; a replay takes the key again */
+#define WQ_UNIQUE_GONE 3u    /* its end: a dead one still holds the key */
+/* wq_job_record.key_rule: one of the three, or: the key is a debounce key */
+#define WQ_KEY_RULE_DEBOUNCE 4u
+
+/* Kinds of keys, for wq_key_holder and wq_key_cancel. */
+#define WQ_KEY_UNIQUE 1u
+#define WQ_KEY_DEBOUNCE 2u
+#define WQ_KEY_IDEMPOTENCY 3u
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -279,6 +313,19 @@ extern "C" {
 /* wq_dead_query.flags */
 #define WQ_DEAD_OLDEST_FIRST 1u
 
+/* wq_kv_options.flags: change the row only if one of these holds; 0: in any case. */
+#define WQ_KV_IF_ABSENT 1u  /* there is no such row */
+#define WQ_KV_IF_VERSION 2u /* it has this `version` */
+#define WQ_KV_IF_VALUE 4u   /* it has this `value` */
+
+/* wq_txn_op.kind */
+#define WQ_TXN_ENQUEUE 1u  /* queue, spec */
+#define WQ_TXN_SETTLE 2u   /* queue, settle */
+#define WQ_TXN_KV_PUT 3u   /* key, value, options */
+#define WQ_TXN_KV_ADD 4u   /* key, delta, options */
+#define WQ_TXN_KV_ERASE 5u /* key, options; a row that is not there is no obstacle */
+#define WQ_TXN_KV_CHECK 6u /* key, options with a condition; changes nothing */
+
 /* wq_cron_spec.flags */
 #define WQ_CRON_CATCH_UP 1u /* `catch_up` counts; without it the newest missed slot runs */
 
@@ -296,12 +343,14 @@ typedef struct wq_store wq_store;   /* an open store */
 typedef struct wq_queue wq_queue;   /* one queue of an open store */
 typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that were read */
 typedef struct wq_list wq_list;     /* a list of names */
+typedef struct wq_text wq_text;     /* a text that was made for you */
 typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
 typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
+typedef struct wq_kv_page wq_kv_page; /* copies of kv rows */
 
 /* =============================================================== plain structs, frozen for ever */
 
-/* Bytes: in, borrowed for the call; out, a view into a batch or list. */
+/* Bytes: in, borrowed for the call; out, a view into a handle. */
 typedef struct wq_bytes {
   const void *data;
   size_t len;
@@ -355,8 +404,11 @@ typedef struct wq_store_options {
   uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: 128 MiB */
   uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB */
   int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50; up to an hour */
+  uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
+                                    2^24; rounded up to a power of two */
+  uint32_t reserved_0;
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -455,8 +507,13 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_0;
+  int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
+                              expires_at_ms; 0: never. Holds for jobs that are there, too */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define WQ_QUEUE_CONFIG_INIT \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -475,9 +532,10 @@ typedef struct wq_queue_stats {
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+  uint64_t jobs_expired_total; /* jobs that ended because they did not start in time */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -496,15 +554,37 @@ typedef struct wq_job_spec {
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
+  int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
+                             jobs_expired_total. Released ones did not start; retried and replayed
+                             ones did. 0: never. A job that nobody asks for is gone a second later,
+                             unless it is delayed (then when it is due) or only on disk (then when
+                             those before it have gone) */
+  int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
+                             time. It does not add attempts */
+  int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
+                             names none, before lease_ms of the queue; 0: none */
+  uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
+  uint32_t backoff_jitter_permille;
+  /* Keys: see UNIQUE KEYS. Empty: none. Not together: unique_key and debounce_key. */
+  wq_bytes unique_key;
+  int64_t unique_ttl_ms;   /* the key is held no longer than this; 0: no limit */
+  uint32_t unique_until;   /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
+  uint32_t reserved_0;
+  wq_bytes debounce_key;   /* goes with debounce_ms; not together with delay_ms or run_at_ms */
+  int64_t debounce_ms;     /* the job is due this long after the last one of its key */
+  int64_t debounce_max_ms; /* but no later than this after the first one; 0: no limit */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;  /* how long a second job of the key is the first one */
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+#define WQ_JOB_SPEC_INIT                                                                         \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0,      \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
   uint32_t struct_size;
   int32_t code;    /* WQ_OK, or why not */
-  uint64_t job_id; /* 0 unless WQ_OK */
+  uint64_t job_id; /* WQ_DUPLICATE: the job that holds the key; else 0 unless WQ_OK */
   uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
 } wq_enqueued;
 #define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
@@ -513,7 +593,7 @@ typedef struct wq_lease_options {
   uint32_t struct_size;
   uint32_t max_jobs;  /* 0: 1 */
   int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
-  int64_t lease_ms;   /* 0: that of the job's queue */
+  int64_t lease_ms;   /* 0: timeout_ms of the job, or else lease_ms of its queue */
   uint32_t flags;     /* none yet: 0 */
   uint32_t reserved_0;
 } wq_lease_options;
@@ -526,8 +606,11 @@ typedef struct wq_nack_options {
   uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
   uint32_t reserved_0;
   wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
+  uint32_t reason;    /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
+                         CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
+  uint32_t reserved_1;
 } wq_nack_options;
-#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}}
+#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* One of several settles. Fields that do not belong to its kind must be zero. */
 typedef struct wq_settle_item {
@@ -539,8 +622,10 @@ typedef struct wq_settle_item {
   uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
   uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
   wq_bytes error;     /* nack, fail */
+  uint32_t reason;    /* nack, fail: as in wq_nack_options */
+  uint32_t reserved_0;
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
@@ -565,10 +650,16 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
+  int64_t timeout_ms;         /* as it was enqueued, likewise the next four; 0: none */
+  int64_t expires_at_ms;
+  int64_t retry_until_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -618,8 +709,9 @@ typedef struct wq_store_record {
   uint64_t next_generation; /* above all generations; up to 2^62 */
   uint64_t queues;          /* export: how many follow; import: not read */
   uint64_t jobs;
+  uint64_t kv_rows;
 } wq_store_record;
-#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
 
 /* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
 typedef struct wq_cron {
@@ -706,16 +798,52 @@ typedef struct wq_job_record {
   wq_bytes payload;
   wq_bytes last_error;    /* up to 4 KiB */
   wq_bytes queue_name;    /* export only */
+  int64_t expires_at_ms;  /* these as in wq_job_spec */
+  int64_t retry_until_ms;
+  int64_t timeout_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_1;
+  wq_bytes progress;
+  wq_bytes key;           /* its unique or debounce key */
+  uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
+  uint32_t reserved_1;
+  int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
+  int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
+   {NULL, 0}, 0}
 
-/* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
- * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.
- * It must not throw. */
-typedef int32_t (*wq_export_visit)(const wq_store_record *store, const wq_queue_record *queue,
-                                   const wq_job_record *job, void *ctx);
+/* A kv row on the way. Its version stays behind: it gets a new one. */
+typedef struct wq_kv_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  int64_t expires_ms; /* 0: never */
+  wq_bytes key;
+  wq_bytes value;
+} wq_kv_record;
+#define WQ_KV_RECORD_INIT {sizeof(wq_kv_record), 0, 0, {NULL, 0}, {NULL, 0}}
+
+/* One item of an export: exactly one of the pointers is set. An item in which none is set that you
+ * know is of a newer library. */
+typedef struct wq_export_item {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  const wq_store_record *store;
+  const wq_queue_record *queue;
+  const wq_job_record *job;
+  const wq_kv_record *kv;
+} wq_export_item;
+#define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
+
+/* Called for each item of an export, on the calling thread, with no lock held. Valid during the
+ * callback only. Returns 0 to go on, anything else to stop. It must not throw. */
+typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 
 /* wq_repair_finding.kind */
 #define WQ_REPAIR_NOTE 0u
@@ -755,6 +883,59 @@ typedef struct wq_repair_report {
   uint64_t records, records_missing; /* of the log */
 } wq_repair_report;
 #define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
+
+/* Conditions and life of a kv row. NULL where one is taken: no condition, for ever. */
+typedef struct wq_kv_options {
+  uint32_t struct_size;
+  uint32_t flags;   /* WQ_KV_IF_... */
+  int64_t ttl_ms;   /* put, and add where there is no row yet: gone after this time; 0: never */
+  uint64_t version; /* with WQ_KV_IF_VERSION */
+  wq_bytes value;   /* with WQ_KV_IF_VALUE: what must be there now */
+} wq_kv_options;
+#define WQ_KV_OPTIONS_INIT {sizeof(wq_kv_options), 0, 0, 0, {NULL, 0}}
+
+typedef struct wq_kv_query {
+  uint32_t struct_size;
+  uint32_t limit;  /* 0: 100; up to 1,000 */
+  wq_bytes prefix; /* only keys that begin with it */
+  wq_bytes after;  /* only keys behind this one: the last of the page before; empty: all */
+} wq_kv_query;
+#define WQ_KV_QUERY_INIT {sizeof(wq_kv_query), 0, {NULL, 0}, {NULL, 0}}
+
+/* A kv row as it is told. The bytes are views into the page it came from. */
+typedef struct wq_kv_row {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t version;   /* LSN of its last change: another one means that it was changed */
+  int64_t expires_ms; /* when it will be gone; 0: never */
+  wq_bytes key;
+  wq_bytes value;
+} wq_kv_row;
+#define WQ_KV_ROW_INIT {sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, {NULL, 0}}
+
+/* One operation of a transaction. Fields that do not belong to its kind must be zero. */
+typedef struct wq_txn_op {
+  uint32_t struct_size;
+  uint32_t kind;                /* WQ_TXN_... */
+  wq_queue *queue;              /* enqueue, settle: of the same store */
+  const wq_job_spec *spec;      /* enqueue */
+  const wq_settle_item *settle; /* settle */
+  wq_bytes key;
+  wq_bytes value;               /* put */
+  int64_t delta;                /* add */
+  const wq_kv_options *options; /* put, add, erase, check */
+} wq_txn_op;
+#define WQ_TXN_OP_INIT \
+  {sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL}
+
+/* What became of one operation of a transaction. */
+typedef struct wq_txn_result {
+  uint32_t struct_size;
+  int32_t code;    /* what the call returned: all were done, or none */
+  uint64_t job_id; /* enqueue: of the new job */
+  int64_t sum;     /* add: the new value */
+} wq_txn_result;
+#define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
 
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
@@ -1133,11 +1314,14 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
 
 /* Enqueue one job. It is ready at once, or delayed until its time.
  * Payload and headers are copied; any byte is legal and comes back as given.
- * `out` (may be NULL) gets the job's id.
+ * `out` (may be NULL) gets the job's id. With keys it may meet a job that holds one: WQ_DUPLICATE,
+ * `out` gets that job's id, and nothing changed. It is told when the record of that job has reached
+ * the durability asked for, also with `call->cq`: no event follows.
  * When memory is full of unfinished work it waits for the checkpoint that makes room.
- * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED
- *          (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1151,7 +1335,10 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * returned. *accepted (may be NULL) is how many were taken.
  * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
  * all others the code that is returned. The payloads of one call have at most 512 MiB together.
- * Returns: WQ_OK (n taken); WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
+ * A job that meets the holder of a key (maybe an earlier job of this call) is no refusal: it alone
+ * has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
+ * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
+ *          WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
@@ -1163,8 +1350,10 @@ WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t
                                size_t out_size, size_t *accepted, wq_error *err);
 
 /* Remove a job of this queue that is ready, delayed, leased or running.
- * A leased or running one loses its lease: a later settle answers WQ_STALE. Dead letters are left
- * to wq_dead_remove.
+ * A leased or running one loses its lease and frees its place in max_running: the worker learns it
+ * from its next call, where extend, confirm, progress and every settle answer WQ_STALE (and
+ * wq_job_get WQ_E_NOT_FOUND, while after a lease that ran out it still finds the job). Dead letters
+ * are left to wq_dead_remove.
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
  *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1182,6 +1371,34 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
+
+/* ================================================================================== single jobs */
+
+/* Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the new
+ * priority, as if it became ready now; one that has that priority already keeps its place.
+ * Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased, running or
+ *          dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no such job in
+ *          this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID (priority),
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priority, wq_call *call,
+                                   wq_error *err);
+
+/* Leave a note with a job that is held: how far it is, or where the next attempt should go on. Any
+ * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
+ * of wq_job, it stays with the job over retries, death and replay until it is replaced.
+ * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such
+ *          id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation, const void *note,
+                               size_t note_len, wq_call *call, wq_error *err);
 
 /* ====================================================================================== consume */
 
@@ -1349,8 +1566,10 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
                            wq_error *err);
 
 /* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero.
- * Of several replays of one entry exactly one wins; the others answer WQ_STALE.
- * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
+ * Of several replays of one entry exactly one wins; the others answer WQ_STALE. A unique key that
+ * its death freed (WQ_UNIQUE_DONE) is taken again.
+ * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
+ *          message names it, the dead letter stays); WQ_E_NOT_FOUND (no such job in this queue),
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
  *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
@@ -1380,6 +1599,60 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+
+/* ================================================================================== unique keys */
+
+/* Keys are bytes, of one queue. A job may have a unique or a debounce key, and an idempotency key.
+ *
+ * Unique key: one job of the queue holds it at a time. An enqueue that meets the holder answers
+ * WQ_DUPLICATE with its id. What frees the key, in the same change: the holder's end (acked,
+ * cancelled, removed, cleared, its queue deleted) in every scope; besides its first lease
+ * (WQ_UNIQUE_STARTED), its death (WQ_UNIQUE_STARTED, WQ_UNIQUE_DONE), unique_ttl_ms,
+ * wq_key_release. Nack, release and lost leases leave it, so a retry meets nobody. A job whose key
+ * went to another one leaves that alone.
+ * Debounce key: of jobs that come one after another, each within debounce_ms of the last, only the
+ * last one runs. A later job takes the place of the one that waits, which is gone for good (it
+ * counts as cancelled), and puts the time off to debounce_ms from then, up to debounce_max_ms after
+ * the first of them: what the first one said counts. One that was leased, or whose maximum wait is
+ * over, is left alone; the next job begins anew.
+ * Idempotency key: for idempotency_ms the answer to a further enqueue is WQ_DUPLICATE with the
+ * first job's id, whatever became of that job, also after a clear. For producers that repeat a
+ * request of which they do not know whether it got through. It is asked before the others.
+ * Export and import carry keys with their jobs; the window of a job that has ended stays behind. */
+
+/* Which job holds this key; for an idempotency key: which job a further enqueue would answer with.
+ * Returns: WQ_OK with *job_id set; else *job_id is 0: WQ_E_NOT_FOUND (nobody, or queue deleted);
+ *          WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             uint64_t *job_id, wq_error *err);
+
+/* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
+ * NULL) is that job.
+ * Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it);
+ *          WQ_E_NOT_FOUND (nobody holds it, or queue deleted); WQ_E_INVALID (also
+ *          WQ_KEY_IDEMPOTENCY), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             wq_call *call, uint64_t *job_id, wq_error *err);
+
+/* Give up the unique key of a job before its scope ends; by the holder of its lease only.
+ * WQ_OK as well if it holds none (any more); then call->lsn is 0.
+ * Returns: WQ_OK; WQ_STALE (the lease is held by this generation no more); WQ_E_NOT_FOUND (no such
+ *          id, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
 
 /* ============================================================================= completion queue */
 
@@ -1581,10 +1854,11 @@ WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_e
 /* ============================================================================== moving a store */
 
 /* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
- * then its queues, then the jobs. The leased, running, ready and dead jobs of each queue come in
- * their order, those with a lease in front of the ready ones of their priority; the delayed jobs of
- * all queues come last, by due time. Makes a checkpoint first. Other calls go on meanwhile; the
- * disk space of what they remove comes back when the export has ended.
+ * then its queues, then the kv rows (of a whole store only) by key, then the jobs. The leased,
+ * running, ready and dead jobs of each queue come in their order, those with a lease in front of
+ * the ready ones of their priority; the delayed jobs of all queues come last, by due time. Makes a
+ * checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes back when
+ * the export has ended.
  * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
  *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1628,6 +1902,17 @@ WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, w
 WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
                               wq_error *err);
 
+/* Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose time
+ * has come counts as not there.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is there),
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n, size_t row_size,
+                            wq_error *err);
+
 /* End the import: the store is open for use.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1652,6 +1937,349 @@ WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
                                void *ctx, wq_repair_report *report, wq_error *err);
+
+/* ============================================================================== key-value rows */
+
+/* Small values of yours under keys, in the same log as the jobs: with the same durability, in the
+ * same backups and exports, and changed together with jobs by wq_transact. Rows with a time to live
+ * are gone at once when it is over, and leave the disk later. Any number of rows; those that were
+ * not touched for long are only on the disk. Keys are yours to arrange: "cache:...", "lock:...". */
+
+/* Read one row, as a page of one.
+ * Returns: WQ_OK with *page set; else *page is NULL: WQ_EMPTY (no such row); WQ_CONFLICT (an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE (key), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the row is not in memory.
+ * Owns: the caller frees *page with wq_kv_page_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_get(wq_store *store, const void *key, size_t key_len, wq_kv_page **page,
+                         wq_error *err);
+
+/* Write a row: new, or in place of the one that is there, with the time to live of this call.
+ * WQ_KV_IF_ABSENT adds; WQ_KV_IF_VERSION, with what a read told, is compare-and-swap.
+ * *version (may be NULL): that of the new row.
+ * Returns: WQ_OK; WQ_CONFLICT (the condition does not hold, or an unfinished import), with nothing
+ *          changed; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, for memory, and for a disk read if the row is not in
+ *         memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_put(wq_store *store, const void *key, size_t key_len, const void *value,
+                         size_t value_len, const wq_kv_options *options, wq_call *call,
+                         uint64_t *version, wq_error *err);
+
+/* Add `delta` to a counter: a row whose value is a whole number of 64 bits in decimal. A row that
+ * is not there counts as 0, and gets options->ttl_ms; one that is there keeps its end.
+ * *sum (may be NULL): the new value. A fixed window of a rate: add 1 with ttl_ms of the window.
+ * Returns: WQ_OK; WQ_CONFLICT (no number, the sum does not fit, a condition that does not hold, or
+ *          an unfinished import), with nothing changed; WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64_t delta,
+                         const wq_kv_options *options, wq_call *call, int64_t *sum, wq_error *err);
+
+/* Remove a row, if the condition of `options` holds. Goes on when the disk is full.
+ * Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the row is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_erase(wq_store *store, const void *key, size_t key_len,
+                           const wq_kv_options *options, wq_call *call, wq_error *err);
+
+/* List rows in the order of the bytes of their keys, page by page. `query` NULL: the first 100.
+ * *more (may be NULL): 1 if there are more behind the page; go on with query->after = its last key.
+ * Rows that come or go between two pages do not disturb the others.
+ * Returns: WQ_OK with *page set; else *page is NULL: WQ_EMPTY (no such row); WQ_CONFLICT (an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *page with wq_kv_page_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_list(wq_store *store, const wq_kv_query *query, wq_kv_page **page,
+                          int32_t *more, wq_error *err);
+
+/* Number of rows in a page. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_kv_page_count(const wq_kv_page *page);
+
+/* The row with index `i`, counted from 0.
+ * Returns: WQ_OK with *row filled; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the page owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_page_row(const wq_kv_page *page, size_t i, wq_kv_row *row);
+
+/* Free a page and set *page to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *page.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_kv_page_free(wq_kv_page **page);
+
+/* ======================================================================================== locks */
+
+/* A lock is a kv row: `key` with the owner as its value, gone when its time is over. So wq_kv_get
+ * tells who holds it, wq_kv_erase breaks it, and WQ_TXN_KV_CHECK with WQ_KV_IF_VALUE lets a
+ * transaction happen only while the owner has it. An owner is any token that nobody else uses. */
+
+/* Take the lock for ttl_ms (0: until it is released). The owner that has it already gets it again,
+ * for this time from now on; so the call can be repeated when its answer was lost.
+ * Returns: WQ_OK; WQ_CONFLICT (another owner has it, or an unfinished import); WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_take(wq_store *store, const void *key, size_t key_len, const void *owner,
+                            size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+
+/* Keep the lock for ttl_ms from now on (0: until it is released).
+ * Returns: WQ_OK; WQ_STALE (the owner does not have it: released, run out, or another's);
+ *          WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, const void *owner,
+                              size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+
+/* Give the lock up.
+ * Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_erase.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len, const void *owner,
+                               size_t owner_len, wq_call *call, wq_error *err);
+
+/* ================================================================================= transactions */
+
+/* Do `n` operations in one change: enqueue, settle and write kv rows, on any queues of the store;
+ * op_size is sizeof ops[0]. All of them or, if one is refused, none: "ack this, enqueue these,
+ * remember that". There is no state in between, for nobody, and none after a crash.
+ * Every operation is judged by the state before the first: none sees what another one does. A key
+ * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
+ * order of the operations.
+ * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
+ * of the operation that was refused, which the message names as well; n if it was none of them.
+ * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
+ *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
+ *          WQ_DISABLED (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import),
+ *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
+ *             WQ_POWER for a row).
+ * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size_t op_size,
+                           wq_call *call, wq_txn_result *results, size_t result_size,
+                           size_t *failed, wq_error *err);
+
+/* ====================================================================================== observe */
+
+/* wq_store_event.kind: what happened. In brackets what the fields say beside job and queue. */
+#define WQ_EVENT_QUEUED 1u         /* enqueued [time_ms: when it becomes ready, 0: it is] */
+#define WQ_EVENT_PROMOTED 2u       /* delayed -> ready */
+#define WQ_EVENT_LEASED 3u         /* [time_ms: the deadline] */
+#define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
+#define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
+#define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
+#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
+#define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
+#define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
+#define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
+#define WQ_EVENT_CANCELLED 11u     /* cancelled, and gone */
+#define WQ_EVENT_CLEARED 12u       /* removed [job_id 0: `count` jobs of the queue at once] */
+#define WQ_EVENT_QUEUE_DECLARED 13u
+#define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
+#define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
+#define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
+
+/* wq_event_cursor.flags */
+#define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
+
+/* Where a reader of events stands. Begin with WQ_EVENT_CURSOR_INIT and hand it back each time. */
+typedef struct wq_event_cursor {
+  uint32_t struct_size;
+  uint32_t flags;    /* WQ_EVENTS_... */
+  uint64_t epoch;    /* the opening of the store that `sequence` counts in; 0: begin */
+  uint64_t sequence; /* of the last event that was read */
+  uint64_t dropped;  /* out: events that this call did not find any more, before its first one */
+} wq_event_cursor;
+#define WQ_EVENT_CURSOR_INIT {sizeof(wq_event_cursor), 0, 0, 0, 0}
+
+/* One change. Not to be mixed up with wq_event, which tells that a call became durable. */
+typedef struct wq_store_event {
+  uint32_t struct_size;
+  uint32_t kind;           /* WQ_EVENT_... */
+  uint64_t sequence;       /* 1, 2, 3, ... since the store was opened */
+  uint64_t lsn;            /* of the change; those of one call have the same */
+  int64_t at_ms;           /* when it happened */
+  int64_t time_ms;         /* see the kinds */
+  uint64_t job_id;         /* 0: about no single job */
+  uint64_t generation;     /* of its last lease; 0: never leased */
+  uint64_t count;          /* jobs that it is about */
+  uint32_t attempt;        /* attempts counted so far */
+  uint32_t dead_reason;    /* WQ_DEAD_...; 0: not dead */
+  uint32_t queue_name_len; /* 0: about no queue */
+  uint32_t reserved_0;
+  char queue_name[256];    /* ends with NUL */
+} wq_store_event;
+#define WQ_STORE_EVENT_INIT {sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
+
+/* A failed attempt. */
+typedef struct wq_queue_error {
+  uint32_t struct_size;
+  uint32_t kind;     /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
+  int64_t at_ms;
+  uint64_t job_id;
+  uint64_t generation;
+  uint32_t attempt;
+  uint32_t text_len; /* 0: no text was given */
+  char text[256];    /* one line of UTF-8, cut to 240 bytes, ends with NUL */
+} wq_queue_error;
+#define WQ_QUEUE_ERROR_INIT {sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, ""}
+
+/* What holds a job or a queue back. New causes get new bits: what is not known counts as one. */
+#define WQ_WHY_DELAYED 1u       /* its time has not come */
+#define WQ_WHY_PAUSED 2u        /* the queue is paused */
+#define WQ_WHY_DISABLED 4u      /* the queue is disabled */
+#define WQ_WHY_SLOTS 8u         /* max_running jobs are leased or running */
+#define WQ_WHY_BEHIND 16u       /* other ready jobs go first */
+#define WQ_WHY_NO_CONSUMER 32u  /* no call waits for a job of the queue just now */
+#define WQ_WHY_HELD 64u         /* a worker has it */
+#define WQ_WHY_LATE 128u        /* and is past the deadline: it is taken back any moment */
+#define WQ_WHY_DEAD 256u        /* it is a dead letter */
+#define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
+#define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
+
+/* Where a job is and why it does not run, as of one moment. */
+typedef struct wq_job_explanation {
+  uint32_t struct_size;
+  uint32_t state;             /* WQ_STATE_... */
+  uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
+  uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; 0: none */
+  uint64_t ahead;             /* ready: jobs of the queue that go before it */
+  uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
+  uint32_t queue_status;      /* WQ_STATUS_... */
+  uint64_t slots_taken;       /* leased and running jobs of the queue */
+  uint64_t slots_max;         /* max_running; 0: no bound */
+  uint64_t consumers_waiting; /* calls of wq_lease that wait for a job of the queue */
+  uint64_t holder_id;         /* the job that is leased or running longest; 0: none is */
+  uint64_t holder_generation;
+  int64_t holder_age_ms;
+} wq_job_explanation;
+#define WQ_JOB_EXPLANATION_INIT \
+  {sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* What holds a queue back, as of one moment. Rates are jobs per second, means of about the last 1
+ * and 5 minutes since open. */
+typedef struct wq_queue_explanation {
+  uint32_t struct_size;
+  uint32_t status;             /* WQ_STATUS_... */
+  uint32_t causes;             /* WQ_WHY_... */
+  uint32_t reserved_0;
+  uint64_t leasable;           /* jobs that could be leased now */
+  int64_t oldest_ready_age_ms; /* 0: none is ready */
+  uint64_t slots_taken;        /* leased and running jobs */
+  uint64_t slots_max;          /* max_running; 0: no bound */
+  uint64_t consumers_waiting;  /* calls of wq_lease that wait for a job of the queue */
+  uint64_t holder_id;          /* the job that is leased or running longest; 0: none is */
+  uint64_t holder_generation;
+  int64_t holder_age_ms;
+  double enqueue_rate_1m, enqueue_rate_5m;
+  double lease_rate_1m, lease_rate_5m;
+  double ack_rate_1m, ack_rate_5m;
+} wq_queue_explanation;
+#define WQ_QUEUE_EXPLANATION_INIT \
+  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* Take up to `n` events behind the cursor, in the order of their changes (of the log);
+ * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.
+ * The store must have been opened with events_max. That many are kept, in memory; who reads too
+ * slowly is told in cursor->dropped how many it has missed. An event is there as soon as its change
+ * is: whether that survives a power cut, wq_store_wait_durable with its `lsn` tells.
+ * Each opening of a store begins with no event and an epoch of its own. A cursor of an earlier one
+ * is answered with WQ_STALE once, and then stands at the start of this one: what happened in
+ * between is not known, so look at the queues again. Changes that an open replays are no events.
+ * `cancel` (may be NULL) ends the wait.
+ * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait), WQ_STALE,
+ *          WQ_CANCELLED; WQ_E_INVALID, WQ_E_UNSUPPORTED (also: no events_max), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store_event *events,
+                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel *cancel,
+                              size_t *count, wq_error *err);
+
+/* The last failed attempts of the queue, newest first: nacks (those that count as an exception, or
+ * have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is how many
+ * were told, `n` at most. 10 of a queue are kept, in memory, since open; of all queues together the
+ * newest 4,096.
+ * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (none); WQ_E_INVALID,
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size_t n,
+                                   size_t error_size, size_t *count, wq_error *err);
+
+/* Tell where a job of this queue is, and why it does not run.
+ * `text` (may be NULL) gets the same as lines for a person, its last error among them; their
+ * wording may change, programs go by `causes`.
+ * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (no such job in this queue: ended, removed,
+ *          another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_explain(wq_queue *queue, uint64_t id, wq_job_explanation *explanation,
+                              wq_text **text, wq_error *err);
+
+/* Tell what this queue would hand out now, and what holds it back.
+ * `text` (may be NULL) gets the same as lines for a person.
+ * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_explain(wq_queue *queue, wq_queue_explanation *explanation, wq_text **text,
+                                wq_error *err);
+
+/* All figures of the store and its queues, in the text format of Prometheus (0.0.4).
+ * docs/METRICS.md explains each. The only label is the name of the queue, escaped; ids, keys and
+ * texts of jobs never come in. Each queue is shown as of a moment of its own.
+ * Works on a poisoned store.
+ * Returns: WQ_OK with *text set; else *text is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: rarely, for one disk read per queue.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_metrics(wq_store *store, wq_text **text, wq_error *err);
+
+/* The bytes of a text, UTF-8; no NUL follows. NULL has none.
+ * Returns: a view into it, valid until it is freed.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the text owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API wq_bytes wq_text_bytes(const wq_text *text);
+
+/* Free a text and set *text to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *text.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_text_free(wq_text **text);
 
 #ifdef __cplusplus
 }

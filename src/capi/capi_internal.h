@@ -124,6 +124,20 @@ struct wq_list : wq::HandleHead {
   std::vector<std::string> names;
 };
 
+struct wq_kv_page : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::kv_page;
+  static constexpr const char* own_name = "page";
+  wq_kv_page() : HandleHead(own_kind) {}
+  wq::KvPage page;
+};
+
+struct wq_text : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::text;
+  static constexpr const char* own_name = "text";
+  wq_text() : HandleHead(own_kind) {}
+  std::string bytes;
+};
+
 struct wq_crons : wq::HandleHead {
   static constexpr wq::HandleKind own_kind = wq::HandleKind::crons;
   static constexpr const char* own_name = "crons";

@@ -1,40 +1,30 @@
 // Produce: enqueue one or many, cancel, read one job.
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
+#include "capi/specs.h"
+#include "capi/keys.h"
 #include "engine/admit.h"
 
 namespace wq {
-namespace {
 
-// What a JobSpec borrows: the header views of one or more jobs. Offsets while it grows, spans
-// after.
-class HeaderViews {
- public:
-  Status read(const wq_header* headers, size_t count) {
-    if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
-    if (count > headers_count_max) {
-      return Status(Code::too_large,
-                    "headers_count is " + std::to_string(count) + ", more than 1024");
-    }
-    for (size_t i = 0; i < count; i++) {
-      Header view;
-      WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
-      WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
-      views_.push_back(view);
-    }
-    return {};
+Status HeaderViews::read(const wq_header* headers, size_t count) {
+  if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
+  if (count > headers_count_max) {
+    return Status(Code::too_large,
+                  "headers_count is " + std::to_string(count) + ", more than 1024");
   }
-  size_t size() const { return views_.size(); }
-  std::span<const Header> from(size_t offset, size_t count) const {
-    return {views_.data() + offset, count};
+  for (size_t i = 0; i < count; i++) {
+    Header view;
+    WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
+    WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
+    views_.push_back(view);
   }
-
- private:
-  std::vector<Header> views_;
-};
+  return {};
+}
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
+  constexpr uint32_t job_bits = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT;
+  if (in.flags & ~job_bits) return unknown_bits("spec.flags", in.flags & ~job_bits);
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -47,9 +37,17 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
     WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                         in.backoff_count, out.backoff));
   }
+  out.backoff.jitter_permille = in.backoff_jitter_permille;
+  out.traits.expires_ms = in.expires_at_ms;
+  out.traits.retry_until_ms = in.retry_until_ms;
+  out.traits.timeout_ms = in.timeout_ms;
+  out.traits.max_exceptions = in.max_exceptions;
+  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
-  return {};
+  return read_spec_keys(in, out);
 }
+
+namespace {
 
 }  // namespace
 
@@ -79,10 +77,10 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   WQ_TRY(read_spec(*in, headers, spec));
   spec.headers = headers.from(0, headers.size());
   JobId id = 0;
-  WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
-  told.job_id = id;
-  told.lsn = how.options().lsn;
-  return {};
+  Status status = engine.enqueue(queue.id, spec, how.options(), id);
+  if (!status.is_error()) told.job_id = id;  // WQ_DUPLICATE: the holder
+  if (status.ok()) told.lsn = how.options().lsn;
+  return status;
 }
 
 Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
@@ -144,10 +142,13 @@ struct ManyOut {
   }
 };
 
-// Codes and ids for all n: the first `taken` have their ids in `outcomes`, the rest was refused.
+// Codes and ids for all n: the first `taken` have theirs in `outcomes`, the rest was refused.
 void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, size_t taken,
                Code refusal, Lsn lsn) {
-  for (size_t i = 0; i < taken; i++) out.tell(i, Code::ok, outcomes[i].id, lsn);
+  for (size_t i = 0; i < taken; i++) {
+    const bool ok = outcomes[i].code == Code::ok;
+    out.tell(i, outcomes[i].code, outcomes[i].id, ok ? lsn : 0);
+  }
   for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
 }
 
@@ -180,7 +181,10 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
     });
   }
   if (status.ok()) status = read.refusal;
-  if (accepted) *accepted = taken;
+  size_t duplicates = 0;
+  for (size_t i = 0; i < taken; i++) duplicates += outcomes[i].code == Code::duplicate;
+  if (status.ok() && duplicates > 0 && duplicates == taken) status = Code::duplicate;
+  if (accepted) *accepted = taken - duplicates;
   tell_many(out, outcomes, taken, status.code(), how.options().lsn);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -46,7 +47,16 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.headers_count = headers.size();
   out.payload = view_bytes(job.envelope.payload);
   out.last_error = view_text(row.last_error);
+  const JobTraits& traits = job.envelope.traits;
+  out.expires_at_ms = traits.expires_ms;
+  out.retry_until_ms = traits.retry_until_ms;
+  out.timeout_ms = traits.timeout_ms;
+  out.max_exceptions = traits.max_exceptions;
+  out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  out.backoff_jitter_permille = backoff.jitter_permille;
+  out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
+  tell_record_keys(job, out);
   return out;
 }
 
@@ -63,7 +73,10 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.next_generation = store.next_generation;
     record.queues = store.queues;
     record.jobs = store.jobs;
-    return go_on(visit(&record, nullptr, nullptr, ctx));
+    record.kv_rows = store.kv_rows;
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.store = &record;
+    return go_on(visit(&item, ctx));
   };
   std::vector<wq_cron> schedules;
   std::vector<PublicCron> public_schedules;
@@ -88,12 +101,25 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.stats = &stats;
     record.schedules = schedules.data();
     record.schedules_count = schedules.size();
-    return go_on(visit(nullptr, &record, nullptr, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.queue = &record;
+    return go_on(visit(&item, ctx));
   };
   std::vector<wq_header> headers;
   visitor.on_job = [&](const JobImage& job) -> Status {
     const wq_job_record record = job_of(job, headers);
-    return go_on(visit(nullptr, nullptr, &record, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.job = &record;
+    return go_on(visit(&item, ctx));
+  };
+  visitor.on_kv = [&](const KvImage& row) -> Status {
+    wq_kv_record record = WQ_KV_RECORD_INIT;
+    record.expires_ms = row.expires_ms;
+    record.key = view_text(row.key);
+    record.value = view_text(row.value);
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.kv = &record;
+    return go_on(visit(&item, ctx));
   };
   return engine.export_store(as_text(name), visitor);
 }
@@ -120,6 +146,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
   out.version = in->version;
+  out.job_ttl_ms = in->job_ttl_ms;
+  out.backoff.jitter_permille = in->backoff_jitter_permille;
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -139,6 +167,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.replayed = in->replayed_total;
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
+  out.jobs_expired = in->jobs_expired_total;
   return {};
 }
 
@@ -167,11 +196,25 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   return {};
 }
 
+Status read_limits(const wq_job_record& in, Envelope& out) {
+  if (in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT) {
+    return unknown_bits("job.flags", in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT);
+  }
+  if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
+  out.traits.expires_ms = in.expires_at_ms;
+  out.traits.retry_until_ms = in.retry_until_ms;
+  out.traits.timeout_ms = in.timeout_ms;
+  out.traits.max_exceptions = in.max_exceptions;
+  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+  out.backoff.jitter_permille = in.backoff_jitter_permille;
+  return {};
+}
+
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
-  if (in.dead_reason > WQ_DEAD_LEASE_EXPIRED) return invalid_field("dead_reason", "is not known");
+  if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
   JobRow& row = out.row;
   out.id = in.id;
   row.state = static_cast<JobState>(in.state);
@@ -189,7 +232,12 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));
   row.last_error = as_text(error);
+  Bytes progress;
+  WQ_TRY(read_bytes(in.progress.data, in.progress.len, "progress", progress));
+  row.progress = as_text(progress);
+  WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
+  WQ_TRY(read_limits(in, envelope));
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
   if (in.headers_count > headers_count_max) {
@@ -204,6 +252,24 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   }
   return read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                       in.backoff_count, envelope.backoff);
+}
+
+Status import_kv(Engine& engine, const wq_kv_record* rows, size_t n, size_t row_size) {
+  WQ_TRY(check_array(rows, n, "rows"));
+  WQ_TRY(check_stride<wq_kv_record>(row_size, "row_size"));
+  std::vector<KvImage> images(n);
+  for (size_t i = 0; i < n; ++i) {
+    SizedIn<wq_kv_record> in;
+    WQ_TRY(in.read_element(rows, i, row_size, "row"));
+    if (in->reserved_0 != 0) return invalid_field("row.reserved_0", "is not 0");
+    Bytes key, value;
+    WQ_TRY(read_bytes(in->key.data, in->key.len, "key", key));
+    WQ_TRY(read_bytes(in->value.data, in->value.len, "value", value));
+    images[i] = {as_text(key), as_text(value), in->expires_ms};
+  }
+  CallOptions call;
+  call.durability = static_cast<uint32_t>(Durability::memory);
+  return engine.import_kv(images, call);
 }
 
 Status import_jobs(Engine& engine, QueueId queue, const wq_job_record* jobs, size_t n,
@@ -256,6 +322,12 @@ int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t n, siz
   return wq::with_handle(queue, err, [&](wq::Engine& engine) {
     return wq::import_jobs(engine, queue->id, jobs, n, job_size);
   });
+}
+
+int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n, size_t row_size,
+                     wq_error* err) {
+  return wq::with_handle(
+      store, err, [&](wq::Engine& engine) { return wq::import_kv(engine, rows, n, row_size); });
 }
 
 int32_t wq_import_end(wq_store* store, wq_error* err) {

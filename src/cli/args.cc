@@ -143,6 +143,9 @@ void parse_arguments(int argc, char** argv, Invocation& invocation) {
   add_global_options(app, invocation.global);
   add_job_commands(app, invocation.command);
   add_admin_commands(app, invocation.command);
+  add_kv_commands(app, invocation.command);
+  add_observe_commands(app, invocation.command);
+  add_key_commands(app, invocation.command);
   add_cron_commands(app, invocation.command);
   polish_commands(app);
   try {

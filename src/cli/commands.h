@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/job_keys.h"
 
 namespace wq::cli {
 
@@ -22,8 +23,12 @@ struct PushOptions {
   std::string delay, at, backoff, durability, payload_max;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
+  std::string expires, retry_until, timeout;
+  uint32_t max_exceptions = 0;
+  bool fail_on_timeout = false;
   bool partial = false;
   bool ids = false;
+  KeyOptions keys;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -34,7 +39,7 @@ struct WorkOptions {
   uint32_t slots = 1;
   std::string lines;  // empty: a process per job; json or tab: long-lived handlers
   uint32_t ahead = 16;
-  std::string lease, timeout, durability;
+  std::string lease, timeout, durability, events;
   bool once = false;
   bool stop_when_empty = false;
   bool expire_leases = false;
@@ -56,7 +61,7 @@ enum class SettleKind { ack, nack, release, extend };
 struct SettleOptions {
   std::vector<std::string> tokens;
   std::string queue;  // empty: found by the job
-  std::string error, delay, lease, durability;
+  std::string error, reason, delay, lease, durability;
   int64_t priority = -1;
   bool front = false;
   bool no_exception = false;
@@ -70,11 +75,35 @@ struct CancelOptions {
 };
 int run_cancel(Context& context, const CancelOptions& options);
 
+// ---- jobs.cc
+struct ReprioritiseOptions {
+  std::vector<std::string> jobs;
+  std::string queue;  // empty: found by the job
+  uint32_t priority = 0;
+};
+int run_reprioritise(Context& context, const ReprioritiseOptions& options);
+
+struct ProgressOptions {
+  std::string token, note, queue, durability;
+};
+int run_progress(Context& context, const ProgressOptions& options);
+
+// ---- key.cc
+struct KeyCommandOptions {
+  std::string queue = "default";
+  std::string kind = "unique";
+  std::string key;  // release: a token
+};
+int run_key_show(Context& context, const KeyCommandOptions& options);
+int run_key_cancel(Context& context, const KeyCommandOptions& options);
+int run_key_release(Context& context, const KeyCommandOptions& options);
+
 // ---- inspect.cc
 struct StatOptions {
   std::string queue;  // empty: all
   std::string watch;  // empty: once; else the time between two looks
   uint32_t count = 0;
+  bool prometheus = false;
 };
 int run_stat(Context& context, const StatOptions& options);
 
@@ -109,7 +138,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability;
+  std::string lease, backoff, durability, job_ttl;
   int64_t max_running = -1, max_retries = -1, version = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
@@ -180,6 +209,42 @@ struct CrashOptions {
 int run_crash(Context& context, const CrashOptions& options);
 // The process that run_crash() starts and kills.
 [[noreturn]] int run_crash_child(Context& context, const std::string& level, uint64_t first_number);
+
+// ---- kv.cc
+enum class KvAction { get, put, add, remove, list, lock, extend, unlock };
+struct KvOptions {
+  std::string key;  // list: the prefix
+  std::string value, if_value, ttl, owner, durability;
+  int64_t by = 1, if_version = -1;
+  uint64_t limit = 0;  // 0: all
+  bool value_given = false;
+  bool if_value_given = false;
+  bool if_absent = false;
+  bool raw = false;
+};
+int run_kv(Context& context, KvAction action, const KvOptions& options);
+
+// ---- txn.cc
+struct TxnOptions {
+  std::string file = "-";
+  std::string durability;
+};
+int run_txn(Context& context, const TxnOptions& options);
+
+// ---- observe.cc
+struct ExplainOptions {
+  std::string target;  // a job, or the name of a queue
+  std::string queue;
+};
+int run_explain(Context& context, const ExplainOptions& options);
+
+struct EventsOptions {
+  std::string time = "1s";  // without --follow
+  bool follow = false;
+  bool expire_leases = false;
+};
+int run_events(Context& context, const EventsOptions& options);
+int run_metrics(Context& context);
 
 // ---- bench.cc
 struct BenchOptions {

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_view.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
 #include "cli/text.h"
@@ -13,8 +14,9 @@ namespace wq::cli {
 namespace {
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
-constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 template <size_t n>
 const char* name_in(const char* const (&names)[n], uint32_t number) {
@@ -22,7 +24,7 @@ const char* name_in(const char* const (&names)[n], uint32_t number) {
 }
 
 Record backoff_record(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
-                      uint32_t count) {
+                      uint32_t count, uint32_t jitter_permille) {
   Record record;
   record.add("kind", name_in(backoff_names, kind));
   if (kind == WQ_BACKOFF_FIXED || kind == WQ_BACKOFF_EXPONENTIAL) record.add("base_ms", base_ms);
@@ -32,6 +34,7 @@ Record backoff_record(uint32_t kind, int64_t base_ms, int64_t max_ms, const int6
     for (uint32_t i = 0; i < count; ++i) list.emplace_back(list_ms[i]);
     record.add("list_ms", std::move(list));
   }
+  if (jitter_permille != 0) record.add("jitter_permille", jitter_permille);
   return record;
 }
 
@@ -42,7 +45,8 @@ Record store_record(const wq_store_record& store) {
       .add("next_job_id", store.next_job_id)
       .add("next_generation", store.next_generation)
       .add("queues", store.queues)
-      .add("jobs", store.jobs);
+      .add("jobs", store.jobs)
+      .add("kv_rows", store.kv_rows);
   return record;
 }
 
@@ -91,9 +95,10 @@ Record queue_record(const wq_queue_record& queue) {
       .add("max_retries", config.max_retries)
       .add("lease_ms", config.lease_ms)
       .add("durability", durability_name(config.durability))
-      .add("backoff",
-           backoff_record(config.backoff_kind, config.backoff_base_ms, config.backoff_max_ms,
-                          config.backoff_list_ms, config.backoff_count))
+      .add("backoff", backoff_record(config.backoff_kind, config.backoff_base_ms,
+                                     config.backoff_max_ms, config.backoff_list_ms,
+                                     config.backoff_count, config.backoff_jitter_permille))
+      .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
@@ -105,7 +110,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("dead", stats.dead_total)
       .add("replayed", stats.replayed_total)
       .add("cancelled", stats.cancelled_total)
-      .add("cleared", stats.cleared_total);
+      .add("cleared", stats.cleared_total)
+      .add("jobs_expired", stats.jobs_expired_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -136,10 +142,30 @@ Record job_record(const wq_job_record& job) {
       .add("since_ms", job.since_ms)
       .add("leased_ms", job.leased_ms);
   if (job.state == WQ_STATE_DELAYED) record.add("due_ms", job.due_ms);
-  if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(reason_names, job.dead_reason));
+  if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(dead_reasons, job.dead_reason));
   if (job.backoff_kind != 0) {
-    record.add("backoff", backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
-                                         job.backoff_list_ms, job.backoff_count));
+    record.add("backoff",
+               backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
+                              job.backoff_list_ms, job.backoff_count, job.backoff_jitter_permille));
+  }
+  if (job.timeout_ms != 0) record.add("timeout_ms", job.timeout_ms);
+  if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) record.add("fail_on_timeout", true);
+  if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
+  if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
+  if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
+  if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
+  if (job.key_rule != 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.key))
+        .add("rule", name_in(key_rule_names, job.key_rule))
+        .add("time_ms", job.key_ms)
+        .add("until_ms", job.key_until_ms);
+    record.add("key", std::move(key));
+  }
+  if (job.idempotency_key.len > 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.idempotency_key)).add("window_ms", job.idempotency_ms);
+    record.add("idempotency", std::move(key));
   }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {
@@ -156,17 +182,26 @@ struct Export {
   std::optional<Failure> failure;  // an exception must not pass through wq.h
 };
 
-int32_t tell_item(const wq_store_record* store, const wq_queue_record* queue,
-                  const wq_job_record* job, void* ctx) {
+Record kv_record(const wq_kv_record& row) {
+  Record record;
+  record.add_bytes("kv", view_of(row.key))
+      .add_bytes("value", view_of(row.value))
+      .add("expires_ms", row.expires_ms);
+  return record;
+}
+
+int32_t tell_item(const wq_export_item* item, void* ctx) {
   auto* const state = static_cast<Export*>(ctx);
   try {
-    if (store != nullptr) {
-      state->progress->set_total(store->jobs);
-      state->out->line(to_json(store_record(*store)));
-    } else if (queue != nullptr) {
-      state->out->line(to_json(queue_record(*queue)));
+    if (item->store != nullptr) {
+      state->progress->set_total(item->store->jobs);
+      state->out->line(to_json(store_record(*item->store)));
+    } else if (item->queue != nullptr) {
+      state->out->line(to_json(queue_record(*item->queue)));
+    } else if (item->kv != nullptr) {
+      state->out->line(to_json(kv_record(*item->kv)));
     } else {
-      state->out->line(to_json(job_record(*job)));
+      state->out->line(to_json(job_record(*item->job)));
       state->progress->update(++state->jobs);
     }
   } catch (const Failure& failure) {

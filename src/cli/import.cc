@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
 #include "cli/strict_json.h"
@@ -28,10 +29,11 @@ constexpr size_t group_bytes_max = 4 << 20;
 constexpr uint64_t line_bytes_extra = 1 << 20;
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
-constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 // The members of one object; every one must be asked for, or it is an error.
 class Members {
@@ -83,6 +85,7 @@ struct BackoffParts {
   uint32_t kind = 0;
   int64_t base_ms = 0, max_ms = 0;
   std::vector<int64_t> list_ms;
+  uint32_t jitter_permille = 0;
 };
 
 BackoffParts read_backoff(const std::string& where, const Json& json) {
@@ -101,6 +104,9 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
     for (const Json& entry : list) {
       out.list_ms.push_back(whole_number(members.field("list_ms"), entry, 0, int64_max));
     }
+  }
+  if (members.has("jitter_permille")) {
+    out.jitter_permille = static_cast<uint32_t>(members.number("jitter_permille", 1'000));
   }
   members.finish();
   return out;
@@ -167,7 +173,7 @@ std::unique_ptr<ImportedCron> read_schedule(Members& members) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error;
+  std::string payload, last_error, progress, key, idempotency_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -181,6 +187,10 @@ struct ImportedJob {
     record.headers_count = header_views.size();
     record.payload = bytes_of(payload);
     record.last_error = bytes_of(last_error);
+    record.progress = bytes_of(progress);
+    record.backoff_jitter_permille = backoff.jitter_permille;
+    record.key = bytes_of(key);
+    record.idempotency_key = bytes_of(idempotency_key);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -188,6 +198,40 @@ struct ImportedJob {
     record.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
   }
 };
+
+// An older export has none of these.
+void read_limits(Members& members, ImportedJob& job) {
+  wq_job_record& record = job.record;
+  if (members.has("timeout_ms")) record.timeout_ms = members.time("timeout_ms");
+  if (members.has("retry_until_ms")) record.retry_until_ms = members.time("retry_until_ms");
+  if (members.has("expires_at_ms")) record.expires_at_ms = members.time("expires_at_ms");
+  if (members.has("max_exceptions")) record.max_exceptions = members.small("max_exceptions");
+  if (members.has("fail_on_timeout")) {
+    const Json& flag = members.get("fail_on_timeout");
+    if (!flag.is_boolean()) fail_field("fail_on_timeout", "must be true or false");
+    if (flag.get<bool>()) record.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+  }
+  if (members.has("progress") || members.has("progress_base64")) {
+    job.progress = members.bytes("progress");
+  }
+}
+
+void read_keys(Members& members, ImportedJob& job) {
+  if (members.has("key")) {
+    Members key("key", members.get("key"));
+    job.key = key.bytes("key");
+    job.record.key_rule = key.one_of("rule", key_rule_names);
+    job.record.key_ms = key.time("time_ms");
+    job.record.key_until_ms = key.time("until_ms");
+    key.finish();
+  }
+  if (members.has("idempotency")) {
+    Members key("idempotency", members.get("idempotency"));
+    job.idempotency_key = key.bytes("key");
+    job.record.idempotency_ms = key.time("window_ms");
+    key.finish();
+  }
+}
 
 void read_job(Members& members, ImportedJob& job) {
   wq_job_record& record = job.record;
@@ -205,13 +249,15 @@ void read_job(Members& members, ImportedJob& job) {
   record.leased_ms = members.time("leased_ms");
   if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
   if (record.state == WQ_STATE_DEAD) {
-    record.dead_reason = members.one_of("dead_reason", reason_names);
+    record.dead_reason = members.one_of("dead_reason", dead_reasons);
   }
+  read_limits(members, job);
   if (members.has("backoff")) job.backoff = read_backoff("backoff", members.get("backoff"));
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
   }
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
+  read_keys(members, job);
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
@@ -227,15 +273,17 @@ class Importer {
     if (!begun_) return begin(members);
     if (members.has("job")) return job(members);
     if (members.has("config")) return queue(members);
-    fail_field("the line", "is neither a queue nor a job of an export");
+    if (members.has("kv") || members.has("kv_base64")) return row(members);
+    fail_field("the line", "is neither a queue nor a job nor a kv row of an export");
   }
   void finish() {
     if (!begun_) fail_usage("the input is empty");
     flush();
-    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_) {
+    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_) {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
                  format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
-                 format_count(jobs_expected_));
+                 format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
+                 format_count(rows_expected_));
     }
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_end(store_.get(), &err), err);
@@ -256,6 +304,7 @@ class Importer {
     record.next_generation = members.number("next_generation");
     queues_expected_ = members.number("queues");
     jobs_expected_ = members.number("jobs");
+    if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_begin(store_.get(), &record, &err), err);
@@ -273,7 +322,9 @@ class Importer {
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
     settings.finish();
+    config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
     config.backoff_base_ms = backoff.base_ms;
     config.backoff_max_ms = backoff.max_ms;
@@ -292,6 +343,7 @@ class Importer {
     stats.replayed_total = totals.number("replayed");
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
+    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);
@@ -316,6 +368,17 @@ class Importer {
     check(wq_import_queue(store_.get(), &record, queues_[name].out(), &err), err);
   }
 
+  void row(Members& members) {
+    if (row_group_.size() >= group_jobs_max || group_bytes_ >= group_bytes_max) flush();
+    KvLine& line = row_group_.emplace_back();
+    line.key = members.bytes("kv");
+    line.value = members.bytes("value");
+    line.expires_ms = members.time("expires_ms");
+    members.finish();
+    group_bytes_ += line.value.size();
+    ++rows_;
+  }
+
   void job(Members& members) {
     const std::string name = text_of("queue", members.get("queue"));
     const auto found = queues_.find(name);
@@ -333,6 +396,7 @@ class Importer {
   }
 
   void flush() {
+    flush_rows();
     if (group_.empty()) return;
     std::vector<wq_job_record> records;
     for (const auto& job : group_) records.push_back(job->record);
@@ -343,9 +407,32 @@ class Importer {
     group_bytes_ = 0;
   }
 
+  void flush_rows() {
+    if (row_group_.empty()) return;
+    std::vector<wq_kv_record> records;
+    for (const KvLine& line : row_group_) {
+      wq_kv_record record = WQ_KV_RECORD_INIT;
+      record.expires_ms = line.expires_ms;
+      record.key = bytes_of(line.key);
+      record.value = bytes_of(line.value);
+      records.push_back(record);
+    }
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_kv(store_.get(), records.data(), records.size(), sizeof records[0], &err), err);
+    row_group_.clear();
+    group_bytes_ = 0;
+  }
+
+  struct KvLine {
+    std::string key, value;
+    int64_t expires_ms = 0;
+  };
+
   const Store& store_;
   bool begun_ = false;
   uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
+  uint64_t rows_expected_ = 0, rows_ = 0;
+  std::vector<KvLine> row_group_;
   std::map<std::string, Queue> queues_;
   wq_queue* group_queue_ = nullptr;
   std::vector<std::unique_ptr<ImportedJob>> group_;  // records point into them

@@ -36,6 +36,12 @@ Status admit_lease_ms(const char* field, int64_t lease_ms) {
 }
 
 Status admit_backoff(const Backoff& backoff) {
+  if (backoff.jitter_permille > jitter_permille_max) {
+    return invalid("backoff_jitter_permille: is not within 0 and 1000");
+  }
+  if (backoff.jitter_permille != 0 && backoff.kind == BackoffKind::none) {
+    return invalid("backoff_jitter_permille: there is no backoff for it");
+  }
   switch (backoff.kind) {
     case BackoffKind::none:
       return {};
@@ -71,7 +77,14 @@ Status admit_queue_config(const QueueConfig& config) {
       config.durability != Durability::power) {
     return invalid("durability: unknown level");
   }
+  if (config.job_ttl_ms != 0) WQ_TRY(admit_delay_ms("job_ttl_ms", config.job_ttl_ms));
   return admit_backoff(config.backoff);
+}
+
+Status admit_traits(const JobTraits& traits) {
+  if (traits.expires_ms < 0) return invalid("expires_at_ms: is negative");
+  if (traits.retry_until_ms < 0) return invalid("retry_until_ms: is negative");
+  return traits.timeout_ms == 0 ? Status() : admit_lease_ms("timeout_ms", traits.timeout_ms);
 }
 
 namespace {
@@ -98,6 +111,83 @@ Status admit_headers(std::span<const Header> headers) {
   return {};
 }
 
+Status admit_ahead(const char* field, int64_t time_ms, int64_t now_ms) {
+  if (time_ms <= now_ms || time_ms - now_ms <= delay_ms_max) return {};
+  return invalid(std::string(field) + ": is over 100 years ahead");
+}
+
+// A job that ends before it is due is a mistake; one that is late already may be the honest end of
+// a slow producer, and ends at once.
+Status admit_job_times(const JobSpec& spec, int64_t now_ms) {
+  const JobTraits& traits = spec.traits;
+  WQ_TRY(admit_traits(traits));
+  WQ_TRY(admit_ahead("expires_at_ms", traits.expires_ms, now_ms));
+  WQ_TRY(admit_ahead("retry_until_ms", traits.retry_until_ms, now_ms));
+  const int64_t due_ms = spec.run_at_ms != 0 ? spec.run_at_ms : now_ms + spec.delay_ms;
+  if (traits.expires_ms != 0 && due_ms > now_ms && traits.expires_ms <= due_ms) {
+    return invalid("expires_at_ms: is not after the time at which the job is due");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status admit_settle(const SettleItem& item) {
+  if (!is_workers_reason(item.reason)) {
+    return invalid("reason: a worker gives failed, timeout, cancelled, expired or unknown_type");
+  }
+  if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
+  if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
+    return admit_delay_ms("delay_ms", item.delay_ms);
+  }
+  return {};
+}
+
+bool has_times(const JobSpec& spec) {
+  return spec.run_at_ms != 0 || spec.traits.expires_ms != 0 || spec.traits.retry_until_ms != 0;
+}
+
+Status admit_key(const char* field, std::string_view key) {
+  if (key.empty()) return invalid(std::string(field) + ": is empty");
+  if (key.size() <= key_bytes_max) return {};
+  return Status(Code::too_large, std::string(field) + ": has " + std::to_string(key.size()) +
+                                     " bytes, the limit is " + std::to_string(key_bytes_max));
+}
+
+Status admit_keys(const JobTraits& traits) {
+  const bool debounce = traits.key_rule == KeyRule::debounce;
+  if (traits.key_rule > KeyRule::debounce) return invalid("unique_until: unknown value");
+  if (traits.key_rule != KeyRule::none) {
+    WQ_TRY(admit_key(debounce ? "debounce_key" : "unique_key", traits.key));
+    WQ_TRY(admit_delay_ms(debounce ? "debounce_max_ms" : "unique_ttl_ms", traits.key_ms));
+  } else if (!traits.key.empty() || traits.key_ms != 0) {
+    return invalid("unique_until: there is a key or a time, but no rule");
+  }
+  if (traits.idempotency_key.empty()) {
+    if (traits.idempotency_ms == 0) return {};
+    return invalid("idempotency_ms: goes with idempotency_key");
+  }
+  WQ_TRY(admit_key("idempotency_key", traits.idempotency_key));
+  if (traits.idempotency_ms == 0) return invalid("idempotency_ms: is 0, give the window");
+  return admit_delay_ms("idempotency_ms", traits.idempotency_ms);
+}
+
+namespace {
+
+// The window of a debounce key, and what goes together with it.
+Status admit_debounce(const JobSpec& spec) {
+  if (spec.traits.key_rule != KeyRule::debounce) {
+    return spec.debounce_ms == 0 ? Status() : invalid("debounce_ms: goes with debounce_key");
+  }
+  if (spec.debounce_ms == 0) return invalid("debounce_ms: is 0, give the window");
+  WQ_TRY(admit_delay_ms("debounce_ms", spec.debounce_ms));
+  if (spec.traits.key_ms != 0 && spec.traits.key_ms < spec.debounce_ms) {
+    return invalid("debounce_max_ms: is below debounce_ms");
+  }
+  if (spec.delay_ms == 0 && spec.run_at_ms == 0) return {};
+  return invalid("debounce_key: sets the time of the job; no delay_ms or run_at_ms beside it");
+}
+
 }  // namespace
 
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
@@ -118,7 +208,13 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
     return invalid("max_attempts: " + std::to_string(spec.max_attempts) +
                    " is over the limit of 1000001");
   }
-  return admit_backoff(spec.backoff);
+  WQ_TRY(admit_job_times(spec, now_ms));
+  WQ_TRY(admit_backoff(spec.backoff));
+  const JobTraits& traits = spec.traits;
+  const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;
+  if (!traits.has_keys() && traits.key.empty() && !timed) return {};
+  WQ_TRY(admit_keys(traits));
+  return admit_debounce(spec);
 }
 
 std::string_view cut_error(std::string_view error, std::string& storage) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/apply.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -18,6 +19,7 @@ Status apply_begin(State& state, const Command& command) {
   state.next_job_id = row.next_job_id;
   state.next_generation = row.next_generation;
   state.importing = true;
+  state.observer = nullptr;  // jobs that come in were enqueued elsewhere
   return {};
 }
 
@@ -61,6 +63,7 @@ Status apply_jobs(State& state, const Command& command) {
     }
     Job* job = state.add(queue, imported.id, BodyRef(decoded.envelope));
     state.set_history(job, row);
+    if (job->traits) WQ_TRY(adopt_keys(state, *job, command.now_ms));
     enter(state, job, row);
   }
   return {};

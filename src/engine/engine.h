@@ -32,6 +32,11 @@
 #include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
+#include "engine/kv.h"
+#include "engine/events.h"
+#include "engine/explain.h"
+#include "engine/observer.h"
+#include "engine/key_plan.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -58,6 +63,7 @@ struct EngineOptions {
   int64_t memory_window_ms = 50;
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
+  uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -65,7 +71,8 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
-  std::function<uint64_t()> entropy = os_entropy;  // for the identity of a new store
+  // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
+  std::function<uint64_t()> entropy = os_entropy;
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -102,10 +109,11 @@ struct JobSpec {
   uint32_t max_attempts = 0;
   Backoff backoff;
   JobTraits traits;
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
 };
 
 struct EnqueueOutcome {
-  Code code = Code::ok;
+  Code code = Code::ok;  // duplicate: `id` is the job that holds the key
   JobId id = 0;
 };
 
@@ -128,8 +136,10 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
+  uint64_t ready_seq = 0;  // ready: its place in its lane
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
+  std::string progress;
   BodyRef body;  // an Envelope, verified
 };
 
@@ -160,11 +170,25 @@ struct DeadPage {
   uint64_t next_cursor = 0;  // 0 = no more
 };
 
+// How often, and for how long together, calls had to wait.
+struct WaitStats {
+  uint64_t for_job = 0;
+  int64_t for_job_ms = 0;
+  uint64_t for_memory = 0;
+  int64_t for_memory_ms = 0;
+};
+
 struct QueueStats {
   QueueStatus status = QueueStatus::active;
   uint64_t counts[job_state_count] = {};
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
+  int64_t oldest_held_age_ms = 0;  // leased or running since
+  uint64_t max_running = 0;
+  uint64_t consumers = 0;  // waiting for a job
+  Rates rates;
+  Histogram lease_wait_ms;
+  AttemptCounts attempts;
 };
 
 struct EngineStats {
@@ -185,6 +209,9 @@ struct EngineStats {
   int64_t checkpoint_us_last = 0;
   int64_t checkpoint_us_max = 0;
   uint64_t waiting = 0;
+  WaitStats waits;
+  uint64_t followers = 0;  // waiting for an event
+  uint64_t events = 0;
   LogStats log;
   StoreStats store;
 };
@@ -205,36 +232,25 @@ enum ConfigField : uint32_t {
   config_backoff = 16,
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
+  config_job_ttl = 128,
 };
 
 struct CheckpointContent;
 class FileCopier;
 
-// When a kv row may be changed; with several flags, one that holds is enough.
-enum KvConditionFlag : uint32_t { kv_if_absent = 1, kv_if_version = 2, kv_if_value = 4 };
-
-struct KvCondition {
-  uint32_t flags = 0;  // 0 = always
-  uint64_t version = 0;
-  std::string_view value = {};
+// One operation of a transaction; `kind` tells which of the members count.
+struct TxnOp {
+  enum class Kind : uint8_t { enqueue = 1, settle = 2, kv = 3 };
+  Kind kind = Kind::enqueue;
+  QueueId queue = 0;  // enqueue, settle
+  JobSpec spec = {};
+  SettleItem settle = {};
+  KvWrite kv = {};
 };
 
-struct KvPut {
-  std::string_view value;
-  int64_t ttl_ms = 0;  // 0 = for ever
-  KvCondition condition;
-};
-
-struct KvEntry {
-  std::string value;
-  uint64_t version = 0;
-  int64_t expires_ms = 0;  // 0 = never
-};
-
-struct KvPage {
-  std::vector<std::string> keys;  // ascending
-  std::vector<KvEntry> entries;   // of the keys
-  bool more = false;
+struct TxnResult {
+  JobId job_id = 0;  // enqueue
+  int64_t sum = 0;   // kv: add
 };
 
 struct CronSpec {
@@ -321,12 +337,26 @@ class Engine {
   Status settle(QueueId queue, std::span<const SettleItem> items, CallOptions& call,
                 std::span<Code> codes);
 
+  // ---- single jobs (engine_jobs.cc)
+  // CONFLICT: the job is neither ready nor delayed.
+  Status reprioritise(QueueId queue, JobId id, uint8_t priority, CallOptions& call);
+  // Replaces the note of a held job; an empty one takes it away. It stays with the job until then.
+  Status set_progress(QueueId queue, Token token, std::string_view note, CallOptions& call);
+
   // ---- dead letters (engine_dead.cc)
   Result<DeadPage> dead_list(QueueId queue, const DeadQuery& query);
   Result<JobView> dead_get(QueueId queue, Token entry);
   Status dead_replay(QueueId queue, Token entry, CallOptions& call);
   Status dead_remove(QueueId queue, Token entry, CallOptions& call);
   // dead_purge is clear(queue, state_bit(JobState::dead)).
+
+  // ---- keys of jobs (engine_unique.cc)
+  // The job that holds the key, or that an idempotency key stands for. NOT_FOUND: none.
+  Result<JobId> key_holder(QueueId queue, KeyKind kind, std::string_view key);
+  // Cancels the job that holds the unique or debounce key. CONFLICT: it is dead.
+  Result<JobId> cancel_key(QueueId queue, KeyKind kind, std::string_view key, CallOptions& call);
+  // The holder of this lease gives up its unique key. OK as well if it holds none.
+  Status release_key(QueueId queue, Token token, CallOptions& call);
 
   // ---- moving a store (engine_import.cc)
   // The store as of one moment, queue by queue; an empty name takes all. Other calls go on
@@ -338,16 +368,35 @@ class Engine {
   Result<QueueId> import_queue(const QueueRow& queue, CallOptions& call);
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
+  Status import_kv(std::span<const KvImage> rows, CallOptions& call);
   Status import_end(CallOptions& call);
 
-  // ---- kv (engine_kv.cc). NOT_FOUND: no such row. CONFLICT: the condition does not hold.
+  // ---- kv (engine_kv.cc). EMPTY: no such row. CONFLICT: the condition does not hold.
   Result<KvEntry> kv_get(std::string_view key);
+  // Any of the writes below but `check`. The sum, if it is an addition.
+  Result<int64_t> kv_change(const KvWrite& write, CallOptions& call);
   Status kv_put(std::string_view key, const KvPut& put, CallOptions& call);
   // The value is a whole number in decimal; an absent row counts as 0 and gets the ttl.
   Result<int64_t> kv_add(std::string_view key, int64_t delta, int64_t ttl_ms, CallOptions& call);
   Status kv_erase(std::string_view key, const KvCondition& condition, CallOptions& call);
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
+
+  // ---- transactions (engine_transact.cc)
+  // All of the operations in one record, or none: then `failed` is the index of the one that was
+  // refused (ops.size(): it was none of them), and the status says why. All are judged by the state
+  // before the first. A key may be named once, and a job be settled once. One result for each.
+  Status transact(std::span<const TxnOp> ops, CallOptions& call, std::span<TxnResult> results,
+                  size_t& failed);
+
+  // ---- observation (engine_observe.cc, explain.cc, metrics.cc)
+  // Events behind the cursor, which moves on; waits for the first. EMPTY after the wait. STALE: the
+  // cursor is of an earlier opening, and stands at the start of this one now.
+  Status poll_events(EventCursor& cursor, const EventRequest& request, EventPage& page);
+  Result<std::vector<QueueError>> queue_errors(QueueId queue);  // newest first
+  Result<JobExplanation> explain_job(QueueId queue, JobId id);
+  Result<QueueExplanation> explain_queue(QueueId queue);
+  Result<std::string> metrics_text();  // in the text format of Prometheus
 
   // ---- schedules (engine_cron.cc). NOT_FOUND: no such schedule.
   // Makes or replaces. What is there already as given is left alone and writes nothing; a new
@@ -365,6 +414,7 @@ class Engine {
  private:
   class CallGuard;
   struct WaitScope;
+  class FollowScope;
 
   Engine(const EngineOptions& options, const Environment& environment);
 
@@ -382,6 +432,9 @@ class Engine {
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);
+  Status make_keys_known(const Command& command) WQ_REQUIRES(mutex_);
+  Status make_waiting_holder_resident(const std::string& row_key, int64_t now_ms)
+      WQ_REQUIRES(mutex_);
   Status start_run();
   Status expire_all_leases() WQ_REQUIRES(mutex_);
 
@@ -421,9 +474,10 @@ class Engine {
     QueueId queue = 0;
     uint8_t priority = 0;
   };
-  enum class Selection : uint8_t { found, none, refill };
+  enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
+  Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -438,12 +492,41 @@ class Engine {
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
 
-  // ---- side tables (engine_kv.cc)
+  // ---- side tables (engine_internal.h, engine_kv.cc)
+  void drop_clean_rows(Family family) WQ_REQUIRES(mutex_);
   template <typename Body>
   Status with_rows(Family family, std::span<const std::string> keys, Body&& body);
-  template <typename Decide>
-  Status kv_change(std::string_view key, CallOptions& call, Decide&& decide);
   Status expire_kv() WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- transactions (engine_transact.cc)
+  struct Transaction;
+  Status build(Transaction& txn) WQ_REQUIRES(mutex_);
+  Status build_op(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_enqueue(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_kv(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+
+  // ---- observation
+  void tell_queue_event(const Command& command, uint64_t count) WQ_REQUIRES(mutex_);
+  void wake_followers() WQ_REQUIRES(mutex_);
+  Status wait_for_event(const EventCursor& cursor, const EventRequest& request, Waiter& waiter,
+                        int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  void fill_page(EventCursor& cursor, size_t events_max, EventPage& page) WQ_REQUIRES(mutex_);
+  QueuePicture picture_of(const Queue& queue, const Now& now) const WQ_REQUIRES(mutex_);
+
+  // ---- keys of jobs (engine_unique.cc, engine_produce.cc)
+  template <typename Body>
+  Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
+  Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
+      WQ_REQUIRES(mutex_);
+  Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
+                       std::span<const Bytes> envelopes, CallOptions& call,
+                       std::span<EnqueueOutcome> outcomes);
+  Status enqueue_one_keyed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
+  Status forget_keys(std::span<const std::string> rows) WQ_REQUIRES(checkpoint_mutex_);
+  Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
+  Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- schedules (engine_cron.cc)
   struct CronSnapshot {
@@ -469,6 +552,8 @@ class Engine {
   template <typename MayTake>
   Status commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take)
       WQ_REQUIRES(mutex_);
+  void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
+  void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
@@ -513,11 +598,13 @@ class Engine {
   std::unique_ptr<SegmentLog> log_;
 
   Mutex mutex_;  // guards state_ and everything marked below; never held across I/O
+  Observer observer_ WQ_GUARDED_BY(mutex_);  // outlives the state, which points to it
   State state_ WQ_GUARDED_BY(mutex_);
   Command command_ WQ_GUARDED_BY(mutex_);
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
+  Prng prng_ WQ_GUARDED_BY(mutex_);  // what it gives is written into commands
   JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
@@ -528,6 +615,9 @@ class Engine {
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
+  WaitStats waits_ WQ_GUARDED_BY(mutex_);
+  uint64_t epoch_ WQ_GUARDED_BY(mutex_) = 0;              // LSN of the record of this open
+  std::vector<Waiter*> followers_ WQ_GUARDED_BY(mutex_);  // calls that wait for an event
   int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) =
       0;  // when it wakes by itself; 0 = it is awake
   uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;

@@ -139,6 +139,11 @@ Status Engine::change_dead(CommandType type, QueueId id, Token entry, CallOption
 }
 
 Status Engine::dead_replay(QueueId id, Token entry, CallOptions& call) {
+  WQ_TRY_SET(const JobView view, get(id, entry.id));
+  const std::unique_ptr<const JobTraits> traits = trusted_traits(view.body.bytes());
+  if (traits && traits->key_rule == KeyRule::until_done) {
+    return replay_keyed(id, entry, *traits, call);
+  }
   return change_dead(CommandType::dead_replay, id, entry, call);
 }
 

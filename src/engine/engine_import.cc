@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/keys.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -36,9 +37,10 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
       return invalid("state: unknown value");
   }
   const bool dead = row.state == JobState::dead;
-  if (dead != (row.reason == DeadReason::failed || row.reason == DeadReason::lease_expired)) {
+  if (dead != (row.reason != DeadReason::none)) {
     return invalid("dead_reason: goes with state dead");
   }
+  if (row.reason > dead_reason_last) return invalid("dead_reason: unknown value");
   WQ_TRY(check_time("since_ms", row.since_ms));
   WQ_TRY(check_time("leased_ms", row.leased_ms));
   WQ_TRY(check_time("enqueued_ms", job.envelope.enqueued_ms));
@@ -48,6 +50,14 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   if (row.last_error.size() > error_bytes_max) {
     return Status(Code::too_large, "last_error: has over 4096 bytes");
   }
+  if (row.progress.size() > progress_bytes_max) {
+    return Status(Code::too_large, "progress: has over 4096 bytes");
+  }
+  WQ_TRY(admit_traits(job.envelope.traits));
+  WQ_TRY(check_time("expires_at_ms", job.envelope.traits.expires_ms));
+  WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
+  WQ_TRY(admit_keys(job.envelope.traits));
+  if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   JobSpec spec;
   spec.payload = job.envelope.payload;
   spec.headers = job.envelope.headers;
@@ -86,7 +96,7 @@ Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor
     MutexLock no_checkpoint(checkpoint_mutex_);
     view = std::make_unique<StoreExport>(*store_);
   }
-  return view->run(queue, visitor);
+  return view->run(queue, wall_ms(), visitor);
 }
 
 Status Engine::import_begin(JobId next_job_id, Generation next_generation, CallOptions& call) {
@@ -193,9 +203,11 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   WQ_TRY(refuse_known(jobs));
   std::vector<std::byte> arena;
   std::vector<std::pair<size_t, size_t>> places;
+  std::vector<std::string> key_rows;
   Encoder encoder;
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
+    add_key_rows(id, in.traits, key_rows);
     const Bytes envelope =
         encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
@@ -204,8 +216,7 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
   Lsn lsn = 0;
-  {
-    MutexLock lock(mutex_);
+  const auto change = [&]() WQ_REQUIRES(mutex_) -> Status {
     if (!state_.importing) return no_import();
     if (!state_.find_queue(id)) return no_such_queue();
     Command& command = begin(CommandType::import_jobs);
@@ -222,7 +233,47 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
       imported_id_max_ = std::max(imported_id_max_, job.id);
     }
     WQ_TRY_SET(lsn, commit(command));
+    return {};
+  };
+  WQ_TRY(with_rows(Family::unique, key_rows, change));
+  return finish(lsn, call, level_for(call, Durability::process));
+}
+
+Status Engine::import_kv(std::span<const KvImage> rows, CallOptions& call) {
+  WQ_ENTER();
+  if (rows.empty() || rows.size() > jobs_per_call_max) {
+    return invalid("n: " + std::to_string(rows.size()) + " rows in one call, give 1 to 10000");
   }
+  std::vector<std::string> row_keys;
+  uint64_t bytes = 0;
+  for (const KvImage& row : rows) {
+    WQ_TRY(admit_kv({.verb = KvVerb::put, .key = row.key, .value = row.value}));
+    WQ_TRY(check_time("expires_ms", row.expires_ms));
+    row_keys.push_back(kv_row_key(row.key));
+    bytes += row.value.size();
+  }
+  if (bytes > call_payload_bytes_max) {
+    return Status(Code::too_large, "value: the rows of this call have over 512 MiB together");
+  }
+  std::vector<std::string> sorted = row_keys;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    return invalid("key: is given twice");
+  }
+  WQ_TRY(wait_for_space());
+  Lsn lsn = 0;
+  const auto put = [&]() WQ_REQUIRES(mutex_) -> Status {
+    if (!state_.importing) return no_import();
+    Command& command = begin(CommandType::kv_write);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (*state_.side(Family::kv).find(row_keys[i])) return invalid("key: is given twice");
+      command.kv.push_back(
+          {.key = rows[i].key, .value = rows[i].value, .expires_ms = rows[i].expires_ms});
+    }
+    WQ_TRY_SET(lsn, commit(command));
+    return {};
+  };
+  WQ_TRY(with_rows(Family::kv, row_keys, put));
   return finish(lsn, call, level_for(call, Durability::process));
 }
 
@@ -233,6 +284,7 @@ Status Engine::import_end(CallOptions& call) {
     MutexLock lock(mutex_);
     if (!state_.importing) return no_import();
     WQ_TRY_SET(lsn, commit(begin(CommandType::import_end)));
+    state_.observer = &observer_;
     wake_for_timers();
   }
   return finish(lsn, call, level_for(call, Durability::power));

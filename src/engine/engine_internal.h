@@ -22,7 +22,11 @@ constexpr size_t refill_rows_min = 16;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would
 // keep it, between blocks that live longer.
 constexpr uint64_t memory_returned_min = 8u << 20;
-constexpr size_t side_rows_kept_max = 4'096;  // only read, not changed
+// Rows of a side table that were only read: this many, and this part of the memory budget.
+constexpr size_t side_rows_kept_max = 4'096;
+constexpr uint64_t side_rows_kept_part = 64;
+// Changed ones: from this part of the budget on, a checkpoint takes them away.
+constexpr uint64_t side_rows_changed_part = 4;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.
@@ -49,6 +53,15 @@ inline Status import_is_open() {
   return Status(Code::conflict,
                 "an import into this store is not finished; if it was interrupted, remove the "
                 "store and import again");
+}
+
+// What may keep a queue from taking jobs at all (engine_produce.cc).
+Status admit_to_queue(const Queue& queue);
+// A job of an enqueue, with all choices made (engine_produce.cc).
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms);
+
+inline Status key_is_held(JobId holder) {
+  return Status(Code::duplicate, "job " + std::to_string(holder) + " holds the key");
 }
 
 inline Status no_such_queue() {
@@ -93,6 +106,67 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     } catch (...) {
       set_failure("a stored job could not be changed");
       throw;
+    }
+  }
+}
+
+// Runs `body` under the mutex with the rows of these keys known to the side table of `family`. What
+// was read becomes known in the same critical section: others that forget clean rows never come in
+// between.
+template <typename Body>
+Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
+  std::vector<const std::string*> unknown;
+  std::vector<std::optional<std::string>> values;  // of `unknown`
+  uint64_t version = 0;
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      SideTable& table = state_.side(family);
+      for (size_t i = 0; i < values.size() && version == store_version_; ++i) {
+        table.load(*unknown[i], std::move(values[i]));
+      }
+      unknown.clear();
+      values.clear();
+      for (const std::string& key : keys) {
+        if (!table.find(key)) unknown.push_back(&key);
+      }
+      if (unknown.empty()) {
+        const Status status = body();
+        drop_clean_rows(family);
+        return status;
+      }
+      version = store_version_;
+    }
+    for (const std::string* key : unknown) {
+      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
+      values.push_back(std::move(value));
+    }
+  }
+}
+
+// Runs `body(cold)` under the mutex with these rows of the family `unique` known, and with the jobs
+// that they name, and job `also` if not 0, either resident or in `cold`, as the store has them.
+template <typename Body>
+Status Engine::with_holders(std::span<const std::string> rows, JobId also, Body&& body) {
+  ColdJobs cold;
+  uint64_t version = 0;
+  for (;;) {
+    std::vector<JobId> unknown;
+    const auto look = [&]() WQ_REQUIRES(mutex_) -> Status {
+      if (version != store_version_) cold.clear();
+      version = store_version_;
+      if (also != 0) cold.add_unknown(state_, also, unknown);
+      for (const std::string& row_key : rows) {
+        WQ_TRY_SET(const JobId holder, named_holder(state_, row_key));
+        if (holder != 0) cold.add_unknown(state_, holder, unknown);
+      }
+      return unknown.empty() ? body(cold) : Status();
+    };
+    WQ_TRY(with_rows(Family::unique, rows, look));
+    if (unknown.empty()) return {};
+    for (const JobId id : unknown) {
+      WQ_TRY_SET(StoredJob job, read_job(*store_, id));
+      cold.put(std::move(job));
     }
   }
 }

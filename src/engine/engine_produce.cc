@@ -1,7 +1,9 @@
 // Produce: enqueue, cancel, get.
+#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 namespace {
@@ -11,18 +13,36 @@ int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
 }
 
-// What may keep a queue from taking jobs at all.
+std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
+                            const std::vector<std::pair<size_t, size_t>>& places) {
+  std::vector<Bytes> views;
+  views.reserve(places.size());
+  for (const auto& [offset, size] : places) views.emplace_back(arena.data() + offset, size);
+  return views;
+}
+
+}  // namespace
+
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
   return {};
 }
 
-}  // namespace
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
+  NewJob job;
+  job.id = id;
+  job.due_ms = due_of(spec, now_ms);
+  job.priority = spec.priority;
+  job.max_attempts = spec.max_attempts;
+  job.envelope = envelope;
+  return job;
+}
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
+  if (spec.traits.has_keys()) return enqueue_one_keyed(id, spec, call, job_id);
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
@@ -32,15 +52,13 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
-    NewJob& job = command.jobs.emplace_back();
-    job_id = job.id = state_.next_job_id;
-    job.due_ms = due_of(spec, command.now_ms);
-    job.priority = spec.priority;
-    job.max_attempts = spec.max_attempts;
-    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                              command.now_ms, spec.traits);
+    job_id = state_.next_job_id;
+    const Bytes envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
+                                                      command.now_ms, spec.traits);
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, command.now_ms));
+    const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
-    if (job.due_ms != 0) wake_for_timers();
+    if (delayed) wake_for_timers();
   }
   return finish(lsn, call, level);
 }
@@ -74,13 +92,20 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
+  bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
+    keyed |= spec.traits.has_keys();
     const Bytes envelope =
         encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
+  }
+  if (keyed) {
+    const std::vector<Bytes> envelopes = views_of(arena, places);
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
+    return accepted;
   }
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -93,12 +118,9 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     command.queue = id;
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
-      NewJob& job = command.jobs.emplace_back();
-      job.id = state_.next_job_id + i;
-      job.due_ms = due_of(specs[i], command.now_ms);
-      job.priority = specs[i].priority;
-      job.max_attempts = specs[i].max_attempts;
-      job.envelope = Bytes(arena.data() + places[i].first, places[i].second);
+      const Bytes envelope(arena.data() + places[i].first, places[i].second);
+      const NewJob& job = command.jobs.emplace_back(
+          new_job_of(specs[i], state_.next_job_id + i, envelope, command.now_ms));
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }
@@ -107,6 +129,54 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   WQ_TRY(finish(lsn, call, level));
   return accepted;
+}
+
+// Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
+Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
+                             std::span<const Bytes> envelopes, CallOptions& call,
+                             std::span<EnqueueOutcome> outcomes) {
+  std::vector<std::string> rows;
+  for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  const auto add = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(admit_to_queue(*queue));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::enqueue);
+    command.queue = id;
+    KeyPlan plan(state_, cold, id, command.now_ms);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
+                              command.now_ms);
+      WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
+      if (i < outcomes.size()) {
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
+                                  : EnqueueOutcome{Code::ok, job.id};
+      }
+      if (holder == 0) command.jobs.push_back(job);
+    }
+    if (command.jobs.empty()) return {};
+    WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
+    wake_for_timers();
+    return {};
+  };
+  WQ_TRY(with_holders(rows, 0, add));
+  if (lsn != 0) return finish(lsn, call, level);
+  // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
+  if (level == Durability::memory || WQ_PLANTED(duplicate_before_its_holder)) return {};
+  return log_->wait(log_->last_lsn(), level);
+}
+
+Status Engine::enqueue_one_keyed(QueueId id, const JobSpec& spec, CallOptions& call,
+                                 JobId& job_id) {
+  Encoder encoder;
+  const Bytes envelope =
+      encoder.envelope(spec.headers, spec.payload, spec.backoff, wall_ms(), spec.traits);
+  EnqueueOutcome outcome;
+  WQ_TRY(enqueue_keyed(id, {&spec, 1}, {&envelope, 1}, call, {&outcome, 1}));
+  job_id = outcome.id;
+  return outcome.code == Code::ok ? Status() : key_is_held(job_id);
 }
 
 Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
@@ -169,6 +239,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  view.ready_seq = job.state == JobState::ready ? job.position : 0;
   if (job.deadline_ms != 0) {
     // The timer is of the clock that never steps; people read the wall clock. Unless that one was
     // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
@@ -183,6 +254,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
     }
   }
   if (job.last_error) view.last_error = *job.last_error;
+  if (job.progress) view.progress = *job.progress;
   view.body = job.body;
 }
 
@@ -202,8 +274,10 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.ready_seq = row.state == JobState::ready ? row.position : 0;
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
+  view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
   return view;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/cron.h"
 #include "engine/keys.h"
+#include "engine/kv.h"
 #include "engine/residency.h"
 #include "engine/store.h"
 #include "engine/transfer.h"
@@ -36,6 +37,7 @@ struct StoreExport::Cursors {
         lease(whole(from, Family::lease)),
         delay(whole(from, Family::delay)),
         dead(whole(from, Family::dlq)),
+        kv(whole(from, Family::kv)),
         cron(whole(from, Family::cron)) {}
 
   Status read_meta(std::string_view only);
@@ -44,10 +46,12 @@ struct StoreExport::Cursors {
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
                     const ExportVisitor& visitor);
   Status tell_delayed(const ExportVisitor& visitor);
+  template <typename Visit>
+  Status each_kv(int64_t now_ms, Visit&& visit);
   Status read_schedules();
   Status tell_schedules(QueueId queue, const ExportVisitor& visitor);
 
-  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, cron;
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron;
   std::map<QueueId, std::map<std::string, CronState>> schedules;
   std::vector<CronImage> images;  // of the queue at hand
   std::vector<std::string> rows;  // what they point to
@@ -78,8 +82,7 @@ Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportV
   }
   JobImage image;
   image.id = id;
-  image.row = row;
-  image.row.last_error = stored.error;
+  image.row = stored.full_row();
   image.queue_name = queue.name;
   WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
   ++told;
@@ -125,6 +128,17 @@ Status StoreExport::Cursors::tell_delayed(const ExportVisitor& visitor) {
   return delay->status();
 }
 
+template <typename Visit>
+Status StoreExport::Cursors::each_kv(int64_t now_ms, Visit&& visit) {
+  for (kv->seek(kv_rows_begin); kv->valid() && kv->key() < kv_rows_end; kv->next()) {
+    const auto key = parse_kv_row_key(kv->key());
+    const std::optional<KvRow> row = decode_kv_row(kv->value());
+    if (!key || !row) return Status(Code::corrupt, "db: family kv: malformed row");
+    if (row->is_live(now_ms)) WQ_TRY(visit(KvImage{*key, row->value, row->expires_ms}));
+  }
+  return kv->status();
+}
+
 Status StoreExport::Cursors::read_schedules() {
   for (; cron->valid(); cron->next()) {
     const auto name = parse_cron_state_key(cron->key());
@@ -160,7 +174,7 @@ Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& 
 StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
 StoreExport::~StoreExport() = default;
 
-Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
+Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisitor& visitor) {
   WQ_TRY(cursors_->read_meta(only));
   const MetaRow& meta = cursors_->store;
   if (meta.importing) {
@@ -170,16 +184,22 @@ Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
     return Status(Code::not_found, "no queue '" + std::string(only) + "' in this store");
   }
   StoreImage image{meta.applied_lsn, meta.next_job_id, meta.next_generation,
-                   cursors_->queues.size(), 0};
+                   cursors_->queues.size()};
   for (const auto& [id, queue] : cursors_->queues) {
     for (size_t i = 1; i < job_state_count; ++i) image.jobs += queue.counts[i];
   }
+  const auto count = [&](const KvImage&) -> Status {
+    ++image.kv_rows;
+    return {};
+  };
+  if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, count));
   WQ_TRY(visitor.on_store(image));
   WQ_TRY(cursors_->read_schedules());
   for (const auto& [id, queue] : cursors_->queues) {
     if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(id, visitor));
     WQ_TRY(visitor.on_queue(queue));
   }
+  if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));
   for (const auto& [id, queue] : cursors_->queues) {
     WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));
   }

@@ -7,7 +7,10 @@
 #include "engine/cron_expr.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/unique.h"
+#include "engine/unique_inspect.h"
 
 namespace wq {
 namespace {
@@ -29,6 +32,7 @@ class Scanner {
       WQ_TRY(scan_index(family));
     }
     WQ_TRY(scan_kv());
+    WQ_TRY(inspect_keys(state_, store_, jobs_holding_, report_));
     WQ_TRY(scan_cron());
     compare();
     return {};
@@ -62,6 +66,7 @@ class Scanner {
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
       count(queue, row.state, row.priority);
+      if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
         problem("job " + std::to_string(key->id) + " is leased but not resident");
@@ -75,7 +80,10 @@ class Scanner {
       if (!State::is_live(job)) return;
       ++report_.jobs;
       count(job->queue, job->state, job->priority);
-      if (job->has_timer() != (job->state == JobState::delayed || job->deadline_ms != 0)) {
+      if (job->key_until_ms == key_no_end) ++jobs_holding_;
+      const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
+      const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
+      if (job->has_timer() != timed) {
         problem("job " + std::to_string(job->id) + " has a timer that does not fit its state");
       }
       if (job->state != JobState::delayed && !job->place.linked() && job->state != JobState::dead) {
@@ -235,6 +243,7 @@ class Scanner {
   StoredJobReader jobs_;
   VerifyReport& report_;
   std::map<QueueId, Counts> counts_;
+  uint64_t jobs_holding_ = 0;
   uint64_t kv_expiring_ = 0;
   uint64_t kv_expiries_ = 0;
   uint64_t expected_index_rows_ = 0;

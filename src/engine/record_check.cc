@@ -68,11 +68,17 @@ const char* check_settle_item(const SettleItem& item) {
   if (item.delay_ms < delay_ms_min || item.delay_ms > delay_ms_max) return "settle delay";
   if (item.error.size() > error_bytes_max) return "error text is too long";
   if (item.kind == SettleKind::release && !item.error.empty()) return "release with an error text";
+  if (item.kind == SettleKind::release && item.reason != DeadReason::none) {
+    return "release with a reason";
+  }
+  if (!is_workers_reason(item.reason)) return "reason of a settle";
   return nullptr;
 }
 
 const char* check_settles(const Command& command) {
-  const bool one = command.type == CommandType::confirm || command.type == CommandType::dead_replay;
+  const bool one = command.type == CommandType::confirm ||
+                   command.type == CommandType::dead_replay ||
+                   command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
@@ -80,6 +86,15 @@ const char* check_settles(const Command& command) {
     if (item.id == 0) return "token with id 0";
     if (!full) continue;
     if (const char* reason = check_settle_item(item)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_delays(const Command& command) {
+  if (command.delays_ms.empty()) return nullptr;
+  if (command.delays_ms.size() != command.ids.size()) return "number of delays";
+  for (const int64_t delay_ms : command.delays_ms) {
+    if (delay_ms < -1 || delay_ms > delay_ms_max) return "delay of a retry";
   }
   return nullptr;
 }
@@ -99,16 +114,46 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
   return nullptr;
 }
 
-const char* check_kv(const std::vector<KvChange>& changes) {
+const char* check_kv(CommandType type, const std::vector<KvChange>& changes) {
+  const bool forget = type == CommandType::key_forget;
+  const size_t key_max = forget ? unique_row_key_bytes_max : key_bytes_max;
   if (changes.empty()) return "no change";
   if (changes.size() > command_items_max) return "too many changes";
   for (const KvChange& change : changes) {
-    if (change.key.empty() || change.key.size() > key_bytes_max) return "length of a key";
+    if (change.key.empty() || change.key.size() > key_max) return "length of a key";
+    if (forget && !change.erase) return "a row of a key that is not to go";
     if (change.value.size() > kv_value_bytes_max) return "value is too long";
     if (change.expires_ms < 0) return "expiry is negative";
     if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
       return "a row that ends has a value";
     }
+  }
+  return nullptr;
+}
+
+const char* check_parts(const Command& command) {
+  if (command.parts.empty()) return "no part";
+  if (command.parts.size() > command_items_max) return "too many parts";
+  for (const Command& part : command.parts) {
+    if (!may_be_part(part.type)) return "a part that can be none";
+    if (part.now_ms != command.now_ms) return "a part of another time";
+    if (const char* reason = check_command(part)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_keys(const JobTraits& traits) {
+  if (traits.key_rule > KeyRule::debounce) return "unknown rule of a key";
+  if ((traits.key_rule == KeyRule::none) != traits.key.empty()) return "key and rule of a job";
+  if (traits.key.size() > key_bytes_max) return "length of a key";
+  if (traits.key_ms < 0 || traits.key_ms > delay_ms_max) return "time that a key is held";
+  if (traits.key.empty() && traits.key_ms != 0) return "time of no key";
+  if (traits.idempotency_key.size() > key_bytes_max) return "length of an idempotency key";
+  if (traits.idempotency_ms < 0 || traits.idempotency_ms > delay_ms_max) {
+    return "window of an idempotency key";
+  }
+  if (traits.idempotency_key.empty() != (traits.idempotency_ms == 0)) {
+    return "idempotency key and window";
   }
   return nullptr;
 }
@@ -170,8 +215,14 @@ uint32_t command_fields(CommandType type) {
     case CommandType::settle:
       return field_queue | field_tokens | field_settles;
     case CommandType::expire:
+      return field_ids | field_delays;
     case CommandType::promote:
+    case CommandType::expire_jobs:
       return field_ids;
+    case CommandType::reprioritise:
+      return field_queue | field_ids | field_priority;
+    case CommandType::progress:
+      return field_queue | field_tokens | field_note;
     case CommandType::cancel:
       return field_queue | field_ids;
     case CommandType::dead_replay:
@@ -186,7 +237,12 @@ uint32_t command_fields(CommandType type) {
     case CommandType::import_end:
       return 0;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return field_kv;
+    case CommandType::transact:
+      return field_parts;
+    case CommandType::key_release:
+      return field_queue | field_tokens;
     case CommandType::cron_put:
       return field_queue | field_name | field_row | field_cron;
     case CommandType::cron_remove:
@@ -195,6 +251,11 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_name | field_cron | field_jobs;
   }
   return field_of_no_command;
+}
+
+bool may_be_part(CommandType type) {
+  return type == CommandType::enqueue || type == CommandType::settle ||
+         type == CommandType::kv_write;
 }
 
 const char* check_command(const Command& command) {
@@ -218,7 +279,11 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
-  if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
+  if (!reason && (fields & field_kv)) reason = check_kv(command.type, command.kv);
+  if (!reason && (fields & field_parts)) reason = check_parts(command);
+  if (!reason && (fields & field_delays)) reason = check_delays(command);
+  if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
+  if (!reason && command.note.size() > progress_bytes_max) reason = "note is too long";
   if (!reason && (fields & field_cron)) reason = check_cron(command);
   return reason;
 }
@@ -226,7 +291,8 @@ const char* check_command(const Command& command) {
 const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
-  return nullptr;
+  if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
+  return check_keys(traits);
 }
 
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
@@ -257,6 +323,8 @@ const char* check_config(const QueueConfig& config) {
   if (!durability_known(config.durability)) return "unknown durability";
   if (!queue_status_known(config.status)) return "unknown queue status";
   if (config.version == 0) return "version of the configuration is 0";
+  if (config.job_ttl_ms < 0 || config.job_ttl_ms > delay_ms_max) return "time to live of jobs";
+  if (config.backoff.jitter_permille > jitter_permille_max) return "jitter of the backoff";
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -264,9 +332,7 @@ const char* check_config(const QueueConfig& config) {
 const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
-  if (static_cast<uint32_t>(row.reason) > static_cast<uint32_t>(DeadReason::lease_expired)) {
-    return "unknown dead reason";
-  }
+  if (row.reason > dead_reason_last) return "unknown dead reason";
   if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";
@@ -274,6 +340,8 @@ const char* check_job_row(const JobRow& row) {
   const bool held = row.state == JobState::leased || row.state == JobState::running;
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
+  if (row.progress.size() > progress_bytes_max) return "progress note is too long";
+  if (row.key_until_ms < 0) return "time that a key is held";
   return nullptr;
 }
 

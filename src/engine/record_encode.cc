@@ -60,6 +60,7 @@ Offset<fb::Backoff> put_backoff(FlatBufferBuilder& b, const Backoff& backoff) {
   if (backoff.kind == BackoffKind::exponential) table.add_max_ms(backoff.max_ms);
   if (backoff.kind != BackoffKind::list) table.add_base_ms(backoff.base_ms);
   table.add_list_ms(list);
+  table.add_jitter_permille(static_cast<uint16_t>(backoff.jitter_permille));
   table.add_kind(static_cast<uint8_t>(backoff.kind));
   return table.Finish();
 }
@@ -69,6 +70,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   fb::QueueConfigBuilder table(b);
   table.add_version(config.version);
   table.add_lease_ms(config.lease_ms);
+  table.add_job_ttl_ms(config.job_ttl_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
@@ -160,6 +162,7 @@ Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) 
   table.add_kind(static_cast<uint8_t>(item.kind));
   if (!ack) table.add_flags(item.flags);
   if (!ack) table.add_priority(item.priority);
+  if (!ack) table.add_reason(static_cast<uint8_t>(item.reason));
   return table.Finish();
 }
 
@@ -185,15 +188,26 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
 // Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
+  const auto key = put_bytes(b, as_bytes(traits.key));
+  const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
+  table.add_timeout_ms(traits.timeout_ms);
+  table.add_max_exceptions(traits.max_exceptions);
+  table.add_fail_on_timeout(traits.fail_on_timeout);
+  table.add_key_ms(traits.key_ms);
+  table.add_idempotency_ms(traits.idempotency_ms);
+  table.add_key(key);
+  table.add_idempotency_key(idempotency_key);
+  table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
   return table.Finish();
 }
 
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
-uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
+uint64_t command_bytes_bound(const Command& command) {
+  const uint32_t fields = command_fields(command.type);
   uint64_t items = 1;
   uint64_t bytes = 0;
   if (fields & field_jobs) {
@@ -215,6 +229,9 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
     for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
   }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
+  for (const Command& part : command.parts) bytes += command_bytes_bound(part);
+  if (fields & field_delays) bytes += command.delays_ms.size() * sizeof(int64_t);
+  if (fields & field_note) bytes += command.note.size();
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
 }
@@ -234,11 +251,15 @@ uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
 }  // namespace
 
 struct Encoder::Impl {
-  ReusedBuilder command;
+  ReusedBuilder whole;  // a command
+  ReusedBuilder part;   // of the command under construction
   ReusedBuilder envelope;
   ReusedBuilder row;
-  std::vector<Offset<fb::SettleItem>> settles;
+  std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
+
+  Bytes encode(const Command& command, ReusedBuilder& builder);
+  Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
 };
 
 Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
@@ -247,9 +268,24 @@ Encoder::~Encoder() = default;
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
   WQ_CHECK(reason == nullptr);
+  WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
+  return impl_->encode(command, impl_->whole);
+}
+
+// Each part is a record of its own within the record. Parts have none themselves.
+Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
+                                                          const Command& command) {
+  std::vector<Offset<fb::Part>> offsets;
+  offsets.reserve(command.parts.size());
+  for (const Command& one : command.parts) {
+    offsets.push_back(fb::CreatePart(b, put_bytes(b, encode(one, part))));
+  }
+  return b.CreateVector(offsets);
+}
+
+Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   const uint32_t fields = command_fields(command.type);
-  WQ_CHECK(command_bytes_bound(command, fields) <= command_bytes_max);
-  FlatBufferBuilder& b = impl_->command.start();
+  FlatBufferBuilder& b = builder.start();
 
   Offset<Vector<const fb::NewJob*>> jobs;
   ByteVector envelopes;
@@ -261,7 +297,15 @@ Bytes Encoder::command(const Command& command) {
   ByteVector name;
   Offset<Vector<const fb::ImportedJob*>> imports;
   Offset<Vector<Offset<fb::KvChange>>> kv;
+  Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
+  if (fields & field_parts) parts = put_parts(b, command);
+  Offset<Vector<int64_t>> delays;
+  ByteVector note;
+  if ((fields & field_delays) && !command.delays_ms.empty()) {
+    delays = b.CreateVector(command.delays_ms);
+  }
+  if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
   if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
     rows = put_import_rows(b, command.imports);
@@ -273,9 +317,9 @@ Bytes Encoder::command(const Command& command) {
     jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
-    impl_->settles.clear();
-    for (const SettleItem& item : command.settles) impl_->settles.push_back(put_settle(b, item));
-    settles = b.CreateVector(impl_->settles);
+    settle_offsets.clear();
+    for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
+    settles = b.CreateVector(settle_offsets);
   } else if (fields & field_tokens) {
     tokens = put_tokens(b, command.settles);
   }
@@ -298,17 +342,21 @@ Bytes Encoder::command(const Command& command) {
   table.add_config(config);
   table.add_imports(imports);
   table.add_kv(kv);
+  table.add_parts(parts);
   table.add_rows(rows);
+  table.add_delays_ms(delays);
+  table.add_note(note);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
   if (fields & field_unclean) table.add_unclean(command.unclean);
+  if (fields & field_priority) table.add_priority(command.priority);
   const CronState& after = command.cron.state;
   const fb::CronChange cron(command.cron.slot_ms, after.next_due_ms, after.last_slot_ms,
                             after.created_ms, after.fired, after.missed, after.paused);
   if (fields & field_cron) table.add_cron(&cron);
   b.Finish(table.Finish(), command_identifier);
-  return impl_->command.bytes();
+  return builder.bytes();
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
@@ -316,6 +364,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
+  WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -348,12 +397,14 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   FlatBufferBuilder& b = impl_->row.start();
   const auto body = put_bytes(b, envelope);
   const auto error = put_bytes(b, as_bytes(row.last_error));
+  const auto progress = put_bytes(b, as_bytes(row.progress));
   fb::JobRowBuilder table(b);
   table.add_position(row.position);
   table.add_since_ms(row.since_ms);
   table.add_generation(row.generation);
   table.add_leased_ms(row.leased_ms);
   table.add_deadline_ms(row.deadline_ms);
+  table.add_key_until_ms(row.key_until_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);
@@ -361,6 +412,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_exceptions(row.exceptions);
   table.add_failures(row.failures);
   table.add_last_error(error);
+  table.add_progress(progress);
   table.add_replays(row.replays);
   table.add_max_attempts(row.max_attempts);
   table.add_state(static_cast<uint8_t>(row.state));
@@ -379,7 +431,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const QueueTotals& t = row.totals;
   const auto totals =
       fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared);
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   std::vector<fb::Lane> lanes;

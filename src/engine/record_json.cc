@@ -53,6 +53,18 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::transact:
+      return "transact";
+    case CommandType::expire_jobs:
+      return "expire_jobs";
+    case CommandType::reprioritise:
+      return "reprioritise";
+    case CommandType::progress:
+      return "progress";
+    case CommandType::key_release:
+      return "key_release";
+    case CommandType::key_forget:
+      return "key_forget";
     case CommandType::cron_put:
       return "cron_put";
     case CommandType::cron_remove:
@@ -188,7 +200,11 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
+  if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
   json.string("backoff", backoff_name(config.backoff.kind));
+  if (config.backoff.jitter_permille != 0) {
+    json.number("backoff_jitter_permille", config.backoff.jitter_permille);
+  }
   const BackoffKind kind = config.backoff.kind;
   if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {
     json.time("backoff_base_ms", config.backoff.base_ms);
@@ -249,6 +265,9 @@ void add_settles(JsonLine& json, const Command& command) {
       if (item.flags & settle_no_exception) json.flag("no_exception", true);
       if (item.flags & settle_priority) json.number("priority", item.priority);
       if (!item.error.empty()) json.number("error_bytes", item.error.size());
+      if (item.reason != DeadReason::none) {
+        json.number("reason", static_cast<uint64_t>(item.reason));
+      }
     }
     json.close('}');
   }
@@ -271,6 +290,13 @@ void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.key("ids");
   json.open('[');
   for (const JobId id : ids) json.raw(std::to_string(id));
+  json.close(']');
+}
+
+void add_delays(JsonLine& json, const std::vector<int64_t>& delays_ms) {
+  json.key("delays_ms");
+  json.open('[');
+  for (const int64_t delay_ms : delays_ms) json.raw(std::to_string(delay_ms));
   json.close(']');
 }
 
@@ -297,11 +323,8 @@ void add_cron(JsonLine& json, const CronChange& change) {
   if (change.state.paused) json.flag("paused", true);
 }
 
-}  // namespace
-
-std::string command_to_json(const Command& command) {
+void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
-  JsonLine json;
   json.open('{');
   json.string("type", command_name(command.type));
   json.time("now_ms", command.now_ms);
@@ -319,8 +342,24 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_parts) {
+    json.key("parts");
+    json.open('[');
+    for (const Command& part : command.parts) add_command(json, part);
+    json.close(']');
+  }
+  if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
+  if (fields & field_priority) json.number("priority", command.priority);
+  if (fields & field_note) json.number("note_bytes", command.note.size());
   if (fields & field_cron) add_cron(json, command.cron);
   json.close('}');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  JsonLine json;
+  add_command(json, command);
   return json.take();
 }
 

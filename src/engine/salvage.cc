@@ -37,8 +37,7 @@ class Batch {
     for (const StoredJob& job : jobs_) {
       JobImage& image = images.emplace_back();
       image.id = job.id;
-      image.row = job.row;
-      image.row.last_error = job.error;
+      image.row = job.full_row();
       WQ_TRY_SET(image.envelope, decode_envelope(job.body.bytes()));
     }
     CallOptions call;
@@ -61,6 +60,7 @@ StoredJob stored_of(const Job& job) {
   out.id = job.id;
   out.body = job.body;
   if (job.last_error) out.error = *job.last_error;
+  if (job.progress) out.progress = *job.progress;
   JobRow& row = out.row;
   row.queue = job.queue->id;
   row.state = job.state;
@@ -75,6 +75,7 @@ StoredJob stored_of(const Job& job) {
   row.generation = job.generation;
   row.since_ms = job.since_ms;
   row.leased_ms = job.leased_ms;
+  row.key_until_ms = job.key_until_ms;
   return out;
 }
 
@@ -162,6 +163,7 @@ Status Salvager::finish(const FindingVisitor& visit, SalvageReport& report) {
     }
     return {};
   };
+  WQ_TRY(tell_kv(visit));
   WQ_TRY(tell(FindingKind::found, found, "can be read", report.jobs_found));
   WQ_TRY(tell(FindingKind::lost, lost, "of the checkpoint can not be read", report.jobs_lost));
   return tell(FindingKind::uncertain, uncertain,
@@ -203,6 +205,7 @@ Status Salvager::write(Engine& engine) {
     WQ_TRY(batch.add(ids[place.queue], std::move(stored)));
   }
   WQ_TRY(batch.flush());
+  WQ_TRY(write_kv(engine));
   return engine.import_end(call);
 }
 

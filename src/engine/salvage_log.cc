@@ -7,6 +7,7 @@
 #include "engine/apply.h"
 #include "engine/keys.h"
 #include "engine/salvage_internal.h"
+#include "engine/unique.h"
 
 namespace wq {
 
@@ -55,19 +56,28 @@ void Salvager::record(Lsn lsn, Bytes body) {
   if (lsn <= last_lsn_) return;
   note_missing(lsn);
   last_lsn_ = lsn;
-  if (lsn <= applied_lsn_ && cold_.gaps.empty()) return;
+  if (lsn <= applied_lsn_ && cold_.gaps.empty() && cold_.kv_whole) return;
   Command command;
   if (!decode_command(body, command).ok()) {
     ++misfits_;
     return;
   }
+  take(command, lsn);
+}
+
+void Salvager::take(const Command& command, Lsn lsn) {
   switch (command.type) {
     case CommandType::open:
       return on_open(command, lsn);
     case CommandType::close:
       return;
     case CommandType::kv_write:
-      return change(command, lsn);
+      return on_kv(command, lsn);
+    case CommandType::transact:
+      for (const Command& part : command.parts) take(part, lsn);
+      return;
+    case CommandType::key_forget:
+      return;  // the import builds the rows anew, from the jobs
     case CommandType::cron_put:
     case CommandType::cron_remove:
     case CommandType::cron_fire:
@@ -85,11 +95,16 @@ void Salvager::record(Lsn lsn, Bytes body) {
     case CommandType::confirm:
     case CommandType::extend:
     case CommandType::settle:
+    case CommandType::key_release:
       return on_settle(command, lsn);
     case CommandType::expire:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       return on_ids(command, lsn);
+    case CommandType::progress:
+      return on_settle(command, lsn);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return on_dead(command, lsn);
@@ -101,8 +116,28 @@ void Salvager::record(Lsn lsn, Bytes body) {
   }
 }
 
+// What the checkpoint has of the rows of keys that a command names; a debounced job that the
+// command ends is made resident.
+void Salvager::know_keys(const Command& command) {
+  const auto rows = key_rows_of(state_, command);
+  if (!rows.ok()) return;
+  SideTable& table = state_.side(Family::unique);
+  for (const std::string& row_key : rows.value()) {
+    std::optional<std::string> value;
+    if (!table.find(row_key) && cold_.stores[0].store) {
+      auto found = cold_.stores[0].store->get(Family::unique, row_key);
+      if (found.ok()) value = std::move(found).value();
+    }
+    const std::optional<KeyRow> row = value ? decode_key_row(*value) : std::nullopt;
+    table.load(row_key, row ? std::move(value) : std::nullopt);
+    const auto name = parse_key_row_key(row_key);
+    if (row && name && name->kind == KeyKind::debounce) touch(row->holder);
+  }
+}
+
 void Salvager::change(const Command& command, Lsn lsn) {
   Effects effects;
+  know_keys(command);
   if (!apply(state_, command, lsn, effects).ok()) ++misfits_;
   while (state_.sweep_garbage(512)) {
   }
@@ -114,6 +149,8 @@ Command Salvager::single(const Command& command) const {
   out.reset(command.type, command.now_ms);
   out.queue = command.queue;
   out.deadline_ms = command.deadline_ms;
+  out.priority = command.priority;
+  out.note = command.note;
   return out;
 }
 
@@ -122,8 +159,7 @@ Command Salvager::single(const Command& command) const {
 Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   const JobRow& row = stored.row;
   Job* job = state_.add(queue, stored.id, stored.body);
-  state_.set_history(job, row);
-  state_.set_error(job, stored.error);
+  state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
   switch (row.state) {
     case JobState::delayed:
@@ -162,15 +198,17 @@ Result<StoredJob> Salvager::read(JobId id) {
   out.body = BodyRef(decoded.envelope);
   out.row = decoded.row;
   out.error = std::string(decoded.row.last_error);
+  out.progress = std::string(decoded.row.progress);
   const auto state = store.get(Family::job, job_state_key(id));
   if (state.ok() && state.value()) {
     const auto newer = decode_job_row(as_bytes(*state.value()));
     if (newer.ok()) {
       out.row = newer.value().row;
       out.error = std::string(newer.value().row.last_error);
+      out.progress = std::string(newer.value().row.progress);
     }
   }
-  out.row.last_error = {};
+  out.row.last_error = out.row.progress = {};
   return out;
 }
 
@@ -308,6 +346,11 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     const bool held = job->state == JobState::leased || job->state == JobState::running;
     if (command.type == CommandType::expire && (!held || job->deadline_ms == 0)) continue;
     if (command.type == CommandType::promote && job->state != JobState::delayed) continue;
+    const bool waits = job->state == JobState::ready || job->state == JobState::delayed;
+    if (command.type == CommandType::expire_jobs && !waits) continue;
+    if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
+      continue;
+    }
     if (command.type == CommandType::cancel &&
         (job->state == JobState::dead || job->queue->id != command.queue)) {
       continue;

@@ -12,8 +12,57 @@ struct StoreCall {
   int32_t (*call)(wq_store* store, wq_queue* queue, wq_error* err);
 };
 
-inline const std::vector<StoreCall>& store_calls() {
+inline const std::vector<StoreCall>& row_calls() {
   static const std::vector<StoreCall> calls = {
+      {"wq_kv_put",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_kv_put(s, "k", 1, "1", 1, nullptr, nullptr, nullptr, e);
+       }},
+      {"wq_kv_get",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_kv_page* page = nullptr;
+         const int32_t code = wq_kv_get(s, "k", 1, &page, e);
+         wq_kv_page_free(&page);
+         return code;
+       }},
+      {"wq_kv_add",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_kv_add(s, "k", 1, 1, nullptr, nullptr, nullptr, e);
+       }},
+      {"wq_kv_list",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_kv_page* page = nullptr;
+         const int32_t code = wq_kv_list(s, nullptr, &page, nullptr, e);
+         wq_kv_page_free(&page);
+         return code;
+       }},
+      {"wq_kv_erase", [](wq_store* s, wq_queue*,
+                         wq_error* e) { return wq_kv_erase(s, "k", 1, nullptr, nullptr, e); }},
+      {"wq_lock_take",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_take(s, "l", 1, "o", 1, 1'000'000, nullptr, e);
+       }},
+      {"wq_lock_extend",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_extend(s, "l", 1, "o", 1, 1'000'000, nullptr, e);
+       }},
+      {"wq_lock_release",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_release(s, "l", 1, "o", 1, nullptr, e);
+       }},
+      {"wq_transact",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_txn_op op = WQ_TXN_OP_INIT;
+         op.kind = WQ_TXN_KV_PUT;
+         op.key = {"t", 1};
+         return wq_transact(s, &op, 1, sizeof op, nullptr, nullptr, 0, nullptr, e);
+       }},
+  };
+  return calls;
+}
+
+inline std::vector<StoreCall> store_reading_calls() {
+  return {
       {"wq_store_tick",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_tick(s, nullptr, e); }},
       {"wq_store_sync", [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_sync(s, e); }},
@@ -40,6 +89,27 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_list_free(&list);
          return code;
        }},
+      {"wq_store_metrics",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_text* text = nullptr;
+         const int32_t code = wq_store_metrics(s, &text, e);
+         wq_text_free(&text);
+         return code;
+       }},
+      {"wq_events_poll",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
+         wq_store_event event = WQ_STORE_EVENT_INIT;
+         size_t count = 0;
+         const int32_t code =
+             wq_events_poll(s, &cursor, &event, 1, sizeof event, 0, nullptr, &count, e);
+         return code == WQ_E_UNSUPPORTED ? WQ_OK : code;  // no events_max
+       }},
+  };
+}
+
+inline const std::vector<StoreCall>& store_calls() {
+  static const std::vector<StoreCall> working = {
       {"wq_store_verify",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_verify_report report = WQ_VERIFY_REPORT_INIT;
@@ -83,6 +153,12 @@ inline const std::vector<StoreCall>& store_calls() {
       {"wq_store_shutdown",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_shutdown(s, 0, e); }},
   };
+  static const std::vector<StoreCall> calls = [] {
+    std::vector<StoreCall> all = store_reading_calls();
+    all.insert(all.end(), row_calls().begin(), row_calls().end());
+    all.insert(all.end(), working.begin(), working.end());
+    return all;
+  }();
   return calls;
 }
 
@@ -120,6 +196,17 @@ inline std::vector<QueueCall> queue_admin_calls() {
          wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
          return wq_queue_get_stats(q, &stats, e);
        }},
+      {"wq_queue_explain", WQ_OK,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_explanation explanation = WQ_QUEUE_EXPLANATION_INIT;
+         return wq_queue_explain(q, &explanation, nullptr, e);
+       }},
+      {"wq_queue_get_errors", WQ_EMPTY,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_error error = WQ_QUEUE_ERROR_INIT;
+         size_t count = 0;
+         return wq_queue_get_errors(q, &error, 1, sizeof error, &count, e);
+       }},
   };
 }
 
@@ -132,6 +219,28 @@ inline std::vector<QueueCall> job_calls() {
          wq_batch* batch = nullptr;
          return wq_job_get(q, 1, &batch, e);
        }},
+      {"wq_job_explain", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_job_explanation explanation = WQ_JOB_EXPLANATION_INIT;
+         return wq_job_explain(q, 1, &explanation, nullptr, e);
+       }},
+      {"wq_job_reprioritise", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_job_reprioritise(q, 1, 5, c, e); }},
+      {"wq_job_progress", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_job_progress(q, 1, 1, "half", 4, c, e);
+       }},
+      {"wq_key_holder", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         uint64_t id = 0;
+         return wq_key_holder(q, WQ_KEY_UNIQUE, "k", 1, &id, e);
+       }},
+      {"wq_key_cancel", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_key_cancel(q, WQ_KEY_UNIQUE, "k", 1, c, nullptr, e);
+       }},
+      {"wq_key_release", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_key_release(q, 1, 1, c, e); }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},
       {"wq_extend", WQ_STALE,

@@ -40,6 +40,14 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
+  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::transact) {
+    for (const CommandType part :
+         {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
+      command.parts.push_back(valid_command(part));
+    }
+  }
+  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
@@ -48,7 +56,22 @@ Backoff bad_list() {
 }
 
 const CommandRule command_rules[] = {
+    {"forget no row", CommandType::key_forget, [](Command& c) { c.kv.clear(); }},
+    {"forget a row that stays", CommandType::key_forget,
+     [](Command& c) { c.kv[0] = {.key = "u1234k", .value = "x"}; }},
+    {"release by no job", CommandType::key_release, [](Command& c) { c.settles.clear(); }},
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
+    {"kv key", CommandType::kv_write, [](Command& c) { c.kv[0].key = ""; }},
+    {"kv expiry", CommandType::kv_write, [](Command& c) { c.kv[0].expires_ms = -1; }},
+    {"kv erase", CommandType::kv_write, [](Command& c) { c.kv[0].erase = true; }},
+    {"no kv", CommandType::kv_write, [](Command& c) { c.kv.clear(); }},
+    {"no parts", CommandType::transact, [](Command& c) { c.parts.clear(); }},
+    {"part of a part", CommandType::transact,
+     [](Command& c) { c.parts[0] = valid_command(CommandType::transact); }},
+    {"part of another kind", CommandType::transact,
+     [](Command& c) { c.parts[1] = valid_command(CommandType::lease); }},
+    {"part of another time", CommandType::transact, [](Command& c) { c.parts[2].now_ms = 2; }},
+    {"bad part", CommandType::transact, [](Command& c) { c.parts[0].jobs[0].id = 0; }},
     {"type 17", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(17); }},
     {"now", CommandType::open, [](Command& c) { c.now_ms = -1; }},
     {"queue", CommandType::settle, [](Command& c) { c.queue = 0; }},
@@ -128,6 +151,37 @@ const CommandRule command_rules[] = {
        static const std::string text(error_bytes_max + 1, 'e');
        c.settles[0] = {1, 1, SettleKind::fail, 0, 0, 0, text};
      }},
+    {"release reason", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::release, 0, 0, 0, "", DeadReason::timeout};
+     }},
+    {"reason of the engine", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::fail, 0, 0, 0, "", DeadReason::lease_expired};
+     }},
+    {"reason unknown", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(9)};
+     }},
+    {"number of delays", CommandType::expire,
+     [](Command& c) {
+       c.delays_ms = {1, 2};
+     }},
+    {"delay", CommandType::expire, [](Command& c) { c.delays_ms = {-2}; }},
+    {"delay long", CommandType::expire, [](Command& c) { c.delays_ms = {delay_ms_max + 1}; }},
+    {"two priorities", CommandType::reprioritise,
+     [](Command& c) {
+       c.ids = {1, 2};
+     }},
+    {"two notes", CommandType::progress, [](Command& c) { c.settles.push_back(c.settles[0]); }},
+    {"note long", CommandType::progress,
+     [](Command& c) {
+       static const std::string text(progress_bytes_max + 1, 'n');
+       c.note = text;
+     }},
+    {"job ttl", CommandType::queue_configure, [](Command& c) { c.config.job_ttl_ms = -1; }},
+    {"jitter", CommandType::queue_configure,
+     [](Command& c) { c.config.backoff = {.kind = BackoffKind::fixed, .jitter_permille = 1'001}; }},
 };
 
 TEST(RecordRules, EncoderRefusesToBreakThem) {
@@ -140,6 +194,32 @@ TEST(RecordRules, EncoderRefusesToBreakThem) {
   }
 }
 
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::KvChange>>> put_kv(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
+  for (const KvChange& change : c.kv) {
+    const auto key =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.key.data()), change.key.size());
+    const auto value =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.value.data()), change.value.size());
+    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
+  }
+  return b.CreateVector(changes);
+}
+
+std::string encode_blindly(const Command& c);
+
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Part>>> put_parts(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::Part>> parts;
+  for (const Command& part : c.parts) {
+    const std::string bytes = encode_blindly(part);
+    parts.push_back(fb::CreatePart(
+        b, b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
+  }
+  return b.CreateVector(parts);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
@@ -149,11 +229,12 @@ std::string encode_blindly(const Command& c) {
   const auto& policy = c.config.backoff;
   const auto list = b.CreateVector(policy.list_ms);
   const auto backoff =
-      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list);
+      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
+                        static_cast<uint16_t>(policy.jitter_permille));
   const auto config = fb::CreateQueueConfig(
       b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
       static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version);
+      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;
@@ -173,24 +254,39 @@ std::string encode_blindly(const Command& c) {
   for (const SettleItem& s : c.settles) {
     const auto error = bytes(s.error);
     items.push_back(fb::CreateSettleItem(b, s.id, s.generation, static_cast<uint8_t>(s.kind),
-                                         s.flags, s.priority, s.delay_ms, error));
+                                         s.flags, s.priority, s.delay_ms, error,
+                                         static_cast<uint8_t>(s.reason)));
     tokens.emplace_back(s.id, s.generation);
   }
   const auto settles = b.CreateVector(items);
   const auto token_vector = b.CreateVectorOfStructs(tokens);
+  const auto kv = put_kv(b, c);
+  const auto parts = put_parts(b, c);
   const CommandType t = c.type;
+  const bool rows = t == CommandType::kv_write || t == CommandType::transact;
   const bool lease = t == CommandType::lease;
   const bool by_id = lease || t == CommandType::expire || t == CommandType::promote;
+  const bool reprioritise = t == CommandType::reprioritise;
+  const auto delays = b.CreateVector(c.delays_ms);
+  const auto note = bytes(c.note);
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
-                        t == CommandType::dead_replay || t == CommandType::dead_remove;
+                        t == CommandType::dead_replay || t == CommandType::dead_remove ||
+                        t == CommandType::progress || t == CommandType::key_release;
+  const bool forget = t == CommandType::key_forget;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && t != CommandType::open && t != CommandType::close) table.add_queue(c.queue);
+  const bool of_store = t == CommandType::open || t == CommandType::close || forget;
+  if (!by_id && !rows && !of_store) table.add_queue(c.queue);
+  if (t == CommandType::kv_write || forget) table.add_kv(kv);
+  if (t == CommandType::transact) table.add_parts(parts);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
   if (by_token) table.add_tokens(token_vector);
-  if (by_id) table.add_ids(ids);
+  if (by_id || reprioritise) table.add_ids(ids);
+  if (reprioritise) table.add_priority(c.priority);
+  if (t == CommandType::expire && !c.delays_ms.empty()) table.add_delays_ms(delays);
+  if (t == CommandType::progress) table.add_note(note);
   if (lease) table.add_groups(group_vector);
   if (lease) table.add_first_generation(c.first_generation);
   if (t == CommandType::settle) table.add_settles(settles);
@@ -374,7 +470,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.queue = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = JobState::gone; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = static_cast<JobState>(6); }));
-  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(3); }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(9); }));
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));

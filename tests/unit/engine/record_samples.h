@@ -20,6 +20,9 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
+    CommandType::transact,
+    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
+    CommandType::key_release, CommandType::key_forget,
     CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
 };
 
@@ -45,9 +48,10 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
+  KvChange kv_change(bool forget);
+  void add_parts(Command& out);
   void add_cron(Command& out);
   Bytes cron_row();
-  KvChange kv_change();
 
   Prng prng_;
   Encoder encoder_;
