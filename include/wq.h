@@ -99,7 +99,9 @@ done:
      expires-at           up to 100 years from now, and behind the delay or run-at of the job
      retry-until          up to 100 years from now
      progress note        0..4 KiB
-     jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
+     jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
+                          entries of a wq_dead_filter 1..10,000
+     dead_max_age_ms      0..100 years
      queues in one lease  1..256, none twice
      key of a kv row      1..512 bytes, any; its value 0..1 MiB; ttl_ms 0..100 years
      one transaction      1..10,000 operations
@@ -228,6 +230,12 @@ extern "C" {
 #define WQ_STATUS_PAUSED 1u   /* no lease; enqueue goes on */
 #define WQ_STATUS_DISABLED 2u /* no lease and no enqueue; delayed jobs stay */
 
+/* What an enqueue does when a queue is at its max_depth or max_bytes. */
+#define WQ_FULL_REFUSE 0u      /* WQ_E_FULL */
+#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first
+                                  and of those the oldest. Delayed, leased and running ones never
+                                  go: if the ready ones are not enough, WQ_E_FULL */
+
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
 #define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
@@ -273,6 +281,11 @@ extern "C" {
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
 #define WQ_CONFIG_JOB_TTL 128u
+#define WQ_CONFIG_MAX_DEPTH 0x10000u
+#define WQ_CONFIG_MAX_BYTES 0x20000u
+#define WQ_CONFIG_FULL_POLICY 0x40000u
+#define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
+#define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -291,6 +304,9 @@ extern "C" {
 #define WQ_KEY_UNIQUE 1u
 #define WQ_KEY_DEBOUNCE 2u
 #define WQ_KEY_IDEMPOTENCY 3u
+#define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
+                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all
+                                   specs have it or none */
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -331,6 +347,10 @@ extern "C" {
 
 /* wq_cron.flags */
 #define WQ_CRON_PAUSED 1u
+
+/* wq_dead_filter.flags */
+#define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
+#define WQ_DEAD_DRY_RUN 2u /* only count */
 
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
@@ -407,8 +427,10 @@ typedef struct wq_store_options {
   uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
                                     2^24; rounded up to a power of two */
   uint32_t reserved_0;
+  uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
+                                    WQ_E_FULL, all else goes on; 0: none. Not stored */
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -448,10 +470,12 @@ typedef struct wq_store_stats {
   uint64_t flush_us_total, flush_us_max;
   uint64_t checkpoints, checkpoint_us_last, checkpoint_us_max;
   uint64_t waiting;                /* threads that wait in wq_lease */
+  uint64_t job_bytes;              /* of all jobs in any state: payload, headers, options */
+  uint64_t quota_bytes;            /* as in wq_store_options */
 } wq_store_stats;
 #define WQ_STORE_STATS_INIT                                                                       \
   {sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0}
+   0, 0, 0, 0, 0, 0}
 
 /* What a full check found. */
 typedef struct wq_verify_report {
@@ -511,9 +535,17 @@ typedef struct wq_queue_config {
   uint32_t reserved_0;
   int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
                               expires_at_ms; 0: never. Holds for jobs that are there, too */
+  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
+                              settle, an expiry or a promotion may bring a queue over it */
+  uint64_t max_bytes;      /* the same of their bytes, as wq_store_stats.job_bytes counts them */
+  uint32_t full_policy;    /* WQ_FULL_... */
+  uint32_t consumers_paused; /* out only: 1: paused, also behind WQ_STATUS_DISABLED: then enabling
+                                leads to WQ_STATUS_PAUSED */
+  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
+  int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0}
+#define WQ_QUEUE_CONFIG_INIT                                                                \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -533,9 +565,13 @@ typedef struct wq_queue_stats {
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
   uint64_t jobs_expired_total; /* jobs that ended because they did not start in time */
+  uint64_t dropped_total;      /* ready jobs that went for newer ones: WQ_FULL_DROP_OLDEST */
+  uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
+  uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
+  uint64_t job_bytes;          /* of all jobs in any state */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -632,7 +668,7 @@ typedef struct wq_job {
   uint32_t struct_size;
   uint32_t state;             /* WQ_STATE_... */
   uint64_t id;
-  uint64_t generation;        /* of its last lease; 0 if it was never leased */
+  uint64_t generation;        /* of its last lease or replay; 0 if there was none */
   uint32_t queue_index;       /* from wq_lease: index in the array of queues; else 0 */
   uint32_t priority;
   uint32_t attempts;          /* this one included */
@@ -656,10 +692,11 @@ typedef struct wq_job {
   uint32_t max_exceptions;
   uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
   wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
+  int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -670,8 +707,45 @@ typedef struct wq_dead_query {
   uint32_t reason;  /* WQ_DEAD_...; 0: any */
   int64_t from_ms;  /* died at or after; 0: no bound */
   int64_t until_ms; /* died before; 0: no bound */
+  wq_bytes error_part; /* the last error has these bytes in it; empty: any */
 } wq_dead_query;
-#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0}
+#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+
+/* Called before each step of a bulk change, on the calling thread, with no lock held: how many were
+ * changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It must
+ * not throw, and may use the store. */
+typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void *ctx);
+
+/* Which dead letters a bulk change is about. Conditions are mandatory: at least one of reason,
+ * from_ms, until_ms and error_part, which must all hold; or entries, and then none of these; or
+ * WQ_DEAD_ALL. */
+typedef struct wq_dead_filter {
+  uint32_t struct_size;
+  uint32_t flags;       /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
+  uint32_t reason;      /* WQ_DEAD_...; 0: any */
+  uint32_t reserved_0;
+  int64_t from_ms;      /* died at or after; 0: no bound */
+  int64_t until_ms;     /* died before; 0: no bound */
+  wq_bytes error_part;  /* the last error has these bytes in it; empty: any */
+  const wq_token *entries; /* these entry ids; those that are stale are passed over */
+  size_t entries_count;
+  uint64_t limit;       /* at most this many, the oldest first; 0: no limit */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  wq_dead_progress progress; /* NULL: none */
+  void *progress_ctx;   /* given to `progress` */
+} wq_dead_filter;
+#define WQ_DEAD_FILTER_INIT \
+  {sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL}
+
+/* What a bulk change did, filled whatever the call returns. */
+typedef struct wq_dead_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t changed;  /* replayed or removed; with WQ_DEAD_DRY_RUN: would be */
+  uint64_t examined; /* looked at */
+  int64_t elapsed_ms;
+} wq_dead_report;
+#define WQ_DEAD_REPORT_INIT {sizeof(wq_dead_report), 0, 0, 0, 0}
 
 /* Arrival of the durability that a call with wq_call.cq asked for. */
 typedef struct wq_event {
@@ -808,16 +882,17 @@ typedef struct wq_job_record {
   wq_bytes progress;
   wq_bytes key;           /* its unique or debounce key */
   uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
-  uint32_t reserved_1;
+  uint32_t reserved_2;
   int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
   int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
   wq_bytes idempotency_key;
   int64_t idempotency_ms;
+  int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0}
+   {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1243,25 +1318,28 @@ WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_
 
 /* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
  * on. Pausing a paused queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is disabled and stays so); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * The status has two sides: pause and resume are about consumers, disable and enable about
+ * producers, and neither undoes the other. A disabled queue hands out nothing either way and stays
+ * disabled; paused as well, it is paused once it is enabled (wq_queue_config.consumers_paused).
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
- * Resuming an active queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is disabled; see wq_queue_enable); WQ_E_INVALID,
- *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that
+ * lies behind, and it stays disabled.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
 
-/* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on.
+/* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on,
+ * and dead letters may be replayed: they wait.
  * Disabling a disabled queue is WQ_OK and changes nothing.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1270,11 +1348,10 @@ WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
 
-/* Take and hand out jobs again: disabled -> active. Waiting consumers wake up.
- * Enabling an active queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is paused; see wq_queue_resume); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+/* Take jobs again: disabled -> active, or paused if it was paused before or meanwhile. Waiting
+ * consumers wake up. Enabling a queue that is not disabled is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1317,7 +1394,9 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
  * `out` (may be NULL) gets the job's id. With keys it may meet a job that holds one: WQ_DUPLICATE,
  * `out` gets that job's id, and nothing changed. It is told when the record of that job has reached
  * the durability asked for, also with `call->cq`: no event follows.
- * When memory is full of unfinished work it waits for the checkpoint that makes room.
+ * When memory is full of unfinished work it waits for the checkpoint that makes room. WQ_E_FULL:
+ * the queue is at its max_depth or max_bytes, or the store at its quota; a job that alone is over
+ * max_bytes is WQ_E_TOO_LARGE.
  * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
  *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
@@ -1565,11 +1644,14 @@ WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batc
 WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq_batch **batch,
                            wq_error *err);
 
-/* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero.
- * Of several replays of one entry exactly one wins; the others answer WQ_STALE. A unique key that
- * its death freed (WQ_UNIQUE_DONE) is taken again.
+/* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero and a
+ * generation of its own. Payload, time of enqueue, last error, number of replays and the time of
+ * its first death stay with it. A unique key that its death freed (WQ_UNIQUE_DONE) is taken again.
+ * Of several replays of one entry exactly one wins; the others answer WQ_STALE. The status of the
+ * queue does not matter, but its max_depth and max_bytes do, whatever its policy: WQ_E_FULL.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
- *          message names it, the dead letter stays); WQ_E_NOT_FOUND (no such job in this queue),
+ *          message names it, the dead letter stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this
+ *          queue),
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
  *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
@@ -1589,6 +1671,31 @@ WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation,
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
                               wq_error *err);
+
+/* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
+ * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
+ * is not taken, also not a second time. Stopped by the token, the callback, a full queue or a
+ * failure, what is replayed by then stays so and is told in `report` (may be NULL).
+ * One flush at the end makes all of it durable; call->lsn is the last of its records.
+ * Returns: WQ_OK (also if none was found; then call->lsn is 0); WQ_CANCELLED (stopped by the token
+ *          or the callback); WQ_E_FULL (the queue has no room for the next; it drops no job for a
+ *          replay); WQ_E_INVALID (also a filter without a condition), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_replay_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
+
+/* Remove all dead letters that the filter wants for ever, the oldest first; else as
+ * wq_dead_replay_many, but needs no room.
+ * Returns: as wq_dead_replay_many, without WQ_E_FULL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
 
 /* Remove all dead letters of the queue for ever, in one change.
  * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
@@ -2104,6 +2211,8 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
 #define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
 #define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
+#define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
+#define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */

@@ -1,8 +1,8 @@
 // Produce: enqueue one or many, cancel, read one job.
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
-#include "capi/specs.h"
 #include "capi/keys.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
@@ -23,8 +23,9 @@ Status HeaderViews::read(const wq_header* headers, size_t count) {
 }
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  constexpr uint32_t job_bits = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT;
-  if (in.flags & ~job_bits) return unknown_bits("spec.flags", in.flags & ~job_bits);
+  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
+  if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
+  out.dry_run = in.flags & WQ_JOB_DRY_RUN;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -108,6 +109,9 @@ struct ReadSpecs {
       JobSpec spec;
       refusal = in.read_element(array, i, stride, "spec");
       if (refusal.ok()) refusal = read_spec(*in, headers, spec);
+      if (refusal.ok() && !specs.empty() && spec.dry_run != specs[0].dry_run) {
+        refusal = invalid_field("spec.flags", "has WQ_JOB_DRY_RUN in some jobs of the call only");
+      }
       if (!refusal.ok()) break;
       specs.push_back(std::move(spec));
       header_ends.push_back(headers.size());
@@ -173,7 +177,7 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
       taken = result.value();
     }
   }
-  if (status.ok() && taken < read.specs.size() && read.refusal.ok()) {
+  if (status.ok() && taken < outcomes.size() && outcomes[taken].code != Code::ok) {
     const Code code = outcomes[taken].code;
     // Some are enqueued by now, so this must be told one way or another.
     status = status_with_text(code, [&] {

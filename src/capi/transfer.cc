@@ -34,6 +34,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   out.leased_ms = row.leased_ms;
   out.dead_reason = row.state == JobState::dead ? static_cast<uint32_t>(row.reason) : 0;
+  out.first_dead_ms = row.first_dead_ms;
   out.backoff_kind = static_cast<uint32_t>(backoff.kind);
   out.backoff_base_ms = backoff.base_ms;
   out.backoff_max_ms = backoff.max_ms;
@@ -145,9 +146,11 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.lease_ms = in->lease_ms;
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
+  out.pause_kept = in->status == WQ_STATUS_DISABLED && in->consumers_paused != 0;
   out.version = in->version;
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
+  read_limits(*in, out);
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -168,6 +171,8 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
   out.jobs_expired = in->jobs_expired_total;
+  out.dropped = in->dropped_total;
+  out.dead_dropped = in->dead_dropped_total;
   return {};
 }
 
@@ -228,6 +233,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   row.generation = in.generation;
   row.since_ms = in.since_ms;
   row.leased_ms = in.leased_ms;
+  row.first_dead_ms = in.first_dead_ms;
   row.position = row.state == JobState::delayed ? static_cast<uint64_t>(in.due_ms) : 0;
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));

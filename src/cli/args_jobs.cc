@@ -30,6 +30,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
   wq push -- -x                            # -- before payloads that begin with -
+  wq push -q mail --test x                 # exit code 0, or 8: the queue is disabled or full
   wq push --format jsonl < jobs.jsonl      # options per job:
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
@@ -84,6 +85,8 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
   add_key_options(command, o.keys);
+  command.add_flag("--test", o.test,
+                   "Push nothing: only say whether the queue would take the jobs");
   add_durability(command, o.durability);
   command.callback([options, &chosen, &command] {
     options->file_given = command.count("--file") > 0;

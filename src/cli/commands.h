@@ -29,6 +29,7 @@ struct PushOptions {
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
+  bool test = false;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -121,7 +122,7 @@ int run_show(Context& context, const ShowOptions& options);
 struct DeadOptions {
   std::string queue;  // empty: found by the entry
   std::vector<std::string> entries;
-  std::string reason, since, until, payload_file;
+  std::string reason, since, until, error, payload_file;
   uint64_t cursor = 0;
   uint32_t limit = 0;
   bool oldest_first = false;
@@ -139,6 +140,8 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 struct QueueSetOptions {
   std::string queue;
   std::string lease, backoff, durability, job_ttl;
+  std::string max_bytes, full_policy, dead_age;  // empty: not given
+  int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);

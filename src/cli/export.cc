@@ -99,7 +99,13 @@ Record queue_record(const wq_queue_record& queue) {
                                      config.backoff_max_ms, config.backoff_list_ms,
                                      config.backoff_count, config.backoff_jitter_permille))
       .add("job_ttl_ms", config.job_ttl_ms)
-      .add("version", config.version);
+      .add("version", config.version)
+      .add("consumers_paused", config.consumers_paused != 0)
+      .add("max_depth", config.max_depth)
+      .add("max_bytes", config.max_bytes)
+      .add("full_policy", full_policy_name(config.full_policy))
+      .add("dead_max_count", config.dead_max_count)
+      .add("dead_max_age_ms", config.dead_max_age_ms);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -111,7 +117,9 @@ Record queue_record(const wq_queue_record& queue) {
       .add("replayed", stats.replayed_total)
       .add("cancelled", stats.cancelled_total)
       .add("cleared", stats.cleared_total)
-      .add("jobs_expired", stats.jobs_expired_total);
+      .add("jobs_expired", stats.jobs_expired_total)
+      .add("dropped", stats.dropped_total)
+      .add("dead_dropped", stats.dead_dropped_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -140,7 +148,8 @@ Record job_record(const wq_job_record& job) {
       .add("replays", job.replays)
       .add("enqueued_ms", job.enqueued_ms)
       .add("since_ms", job.since_ms)
-      .add("leased_ms", job.leased_ms);
+      .add("leased_ms", job.leased_ms)
+      .add("first_dead_ms", job.first_dead_ms);
   if (job.state == WQ_STATE_DELAYED) record.add("due_ms", job.due_ms);
   if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(dead_reasons, job.dead_reason));
   if (job.backoff_kind != 0) {

@@ -31,6 +31,7 @@ constexpr uint64_t line_bytes_extra = 1 << 20;
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
+constexpr const char* policy_names[] = {"refuse", "drop-oldest"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
 constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
                                           "debounce"};
@@ -60,6 +61,11 @@ class Members {
       if (text == names[i] && !text.empty()) return static_cast<uint32_t>(i);
     }
     fail_field(field(name), "'" + printable(text, 40) + "' is not known");
+  }
+  bool flag(const char* name) {
+    const Json& value = get(name);
+    if (!value.is_boolean()) fail_field(field(name), "must be true or false");
+    return value.get<bool>();
   }
   std::string bytes(const char* name) {
     known_.insert(name);
@@ -247,6 +253,7 @@ void read_job(Members& members, ImportedJob& job) {
   record.enqueued_ms = members.time("enqueued_ms");
   record.since_ms = members.time("since_ms");
   record.leased_ms = members.time("leased_ms");
+  if (members.has("first_dead_ms")) record.first_dead_ms = members.time("first_dead_ms");
   if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
   if (record.state == WQ_STATE_DEAD) {
     record.dead_reason = members.one_of("dead_reason", dead_reasons);
@@ -261,6 +268,17 @@ void read_job(Members& members, ImportedJob& job) {
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
+}
+
+// Members that exports of earlier builds do not have.
+void read_limits(Members& settings, wq_queue_config& config) {
+  if (!settings.has("max_depth")) return;
+  config.consumers_paused = settings.flag("consumers_paused");
+  config.max_depth = settings.number("max_depth");
+  config.max_bytes = settings.number("max_bytes");
+  config.full_policy = settings.one_of("full_policy", policy_names);
+  config.dead_max_count = settings.number("dead_max_count");
+  config.dead_max_age_ms = settings.time("dead_max_age_ms");
 }
 
 class Importer {
@@ -321,6 +339,7 @@ class Importer {
     config.lease_ms = settings.time("lease_ms");
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
+    read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
     settings.finish();
@@ -344,6 +363,10 @@ class Importer {
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
     if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+    if (totals.has("dropped")) {
+      stats.dropped_total = totals.number("dropped");
+      stats.dead_dropped_total = totals.number("dead_dropped");
+    }
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

@@ -214,8 +214,8 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
   } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
-                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
-                "max_exceptions, expires_at_ms, unique, debounce, idempotency");
+               "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
+               "max_exceptions, expires_at_ms, unique, debounce, idempotency");
   }
 }
 

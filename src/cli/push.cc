@@ -355,7 +355,39 @@ int push_arguments(Context& context, const PushOptions& options, uint64_t payloa
 
 }  // namespace
 
+namespace {
+
+// Asks for one job what the queue would answer; nothing is made, not even the queue.
+int test_push(Context& context, const PushOptions& options) {
+  if (options.payloads.size() > 1) fail_usage("--test: give one payload or none");
+  JobDraft draft = base_draft(options);
+  if (!options.payloads.empty()) draft.payload = options.payloads[0];
+  const Store store = context.open_store();
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
+  const std::vector<JobDraft> drafts{std::move(draft)};
+  const SpecList specs(drafts);
+  wq_job_spec spec = *specs.data();
+  spec.flags |= WQ_JOB_DRY_RUN;
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code = wq_enqueue(queue.get(), &spec, nullptr, nullptr, &err);
+  const std::string problem = code == WQ_DISABLED
+                                  ? status_problem(options.queue, WQ_STATUS_DISABLED)
+                                  : message_of(code, err);
+  if (context.out().json()) {
+    Record record;
+    record.add_bytes("queue", options.queue).add("outcome", wq_error_name(code));
+    context.out().record(record);
+  }
+  if (code != WQ_OK) throw Failure{exit_code_of(code), code, problem};
+  context.out().note("queue " + printable(options.queue, 60) +
+                     " would take it; nothing was pushed");
+  return exit_ok;
+}
+
+}  // namespace
+
 int run_push(Context& context, const PushOptions& options) {
+  if (options.test) return test_push(context, options);
   const uint64_t payload_bytes_max = options.payload_max.empty()
                                          ? payload_bytes_default_max
                                          : parse_size("--payload-max", options.payload_max);

@@ -78,6 +78,10 @@ Status admit_queue_config(const QueueConfig& config) {
     return invalid("durability: unknown level");
   }
   if (config.job_ttl_ms != 0) WQ_TRY(admit_delay_ms("job_ttl_ms", config.job_ttl_ms));
+  if (config.full_policy != FullPolicy::refuse && config.full_policy != FullPolicy::drop_oldest) {
+    return invalid("full_policy: unknown value");
+  }
+  WQ_TRY(admit_delay_ms("dead_max_age_ms", config.dead_max_age_ms));
   return admit_backoff(config.backoff);
 }
 

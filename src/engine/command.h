@@ -28,7 +28,7 @@ enum class CommandType : uint16_t {
   expire = 12,          // now_ms, ids: leases past their deadline; delays_ms
   promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
   cancel = 14,          // now_ms, queue, ids
-  dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
+  dead_replay = 15,     // now_ms, queue, settles[i].{id,generation}, first_generation
   dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
   import_begin = 17,    // now_ms, row (a MetaRow: the next ids)
   import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
@@ -44,6 +44,8 @@ enum class CommandType : uint16_t {
   cron_put = 35,        // now_ms, queue, name, row (a CronRow), cron.state
   cron_remove = 36,     // now_ms, name
   cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots; may be none)
+  dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
+  drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
 };
 
 struct NewJob {

@@ -32,11 +32,11 @@
 #include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
-#include "engine/kv.h"
 #include "engine/events.h"
 #include "engine/explain.h"
-#include "engine/observer.h"
 #include "engine/key_plan.h"
+#include "engine/kv.h"
+#include "engine/observer.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -64,6 +64,7 @@ struct EngineOptions {
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
+  uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -110,6 +111,7 @@ struct JobSpec {
   Backoff backoff;
   JobTraits traits;
   int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
+  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
 };
 
 struct EnqueueOutcome {
@@ -130,8 +132,9 @@ struct JobView {
   uint32_t exceptions = 0;
   uint32_t max_attempts = 0;
   uint32_t replays = 0;
-  int64_t since_ms = 0;  // when it entered its state
-  int64_t due_ms = 0;    // delayed: when it becomes ready
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
+  int64_t since_ms = 0;       // when it entered its state
+  int64_t due_ms = 0;         // delayed: when it becomes ready
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
@@ -163,6 +166,26 @@ struct DeadQuery {
   DeadReason reason = DeadReason::none;  // none = any
   int64_t from_ms = 0;
   int64_t until_ms = 0;
+  std::string_view error_part = {};  // the last error has it in it
+
+  bool wants(DeadReason died_of, int64_t died_ms, std::string_view error) const;
+};
+
+// Which dead letters a bulk change is about: `entries`, or all that `query` wants (its cursor and
+// order have no meaning: the oldest come first).
+struct DeadBulk {
+  bool remove = false;  // for ever; else replay
+  DeadQuery query;
+  std::span<const Token> entries;
+  uint64_t limit = 0;  // 0 = no limit
+  bool dry_run = false;
+  // Called between two steps, with no lock held; anything but ok stops.
+  std::function<Status(uint64_t changed, uint64_t examined)> progress;
+};
+
+struct DeadBulkReport {
+  uint64_t examined = 0;
+  uint64_t changed = 0;  // dry run: would be changed
 };
 
 struct DeadPage {
@@ -181,6 +204,7 @@ struct WaitStats {
 struct QueueStats {
   QueueStatus status = QueueStatus::active;
   uint64_t counts[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
   int64_t oldest_held_age_ms = 0;  // leased or running since
@@ -201,6 +225,8 @@ struct EngineStats {
   Lsn process_lsn = 0;
   Lsn durable_lsn = 0;
   Lsn applied_lsn = 0;
+  uint64_t job_bytes = 0;  // of the envelopes of all jobs
+  uint64_t quota_bytes = 0;
   uint64_t resident_jobs = 0;
   uint64_t resident_bytes = 0;
   uint64_t memory_budget_bytes = 0;
@@ -233,6 +259,11 @@ enum ConfigField : uint32_t {
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
   config_job_ttl = 128,
+  config_max_depth = 1u << 16,
+  config_max_bytes = 1u << 17,
+  config_full_policy = 1u << 18,
+  config_dead_max_count = 1u << 19,
+  config_dead_max_age_ms = 1u << 20,
 };
 
 struct CheckpointContent;
@@ -309,8 +340,9 @@ class Engine {
   Result<QueueId> open_queue(std::string_view name, const QueueConfig& config, uint32_t fields,
                              bool create, CallOptions& call);
   Status configure(QueueId queue, const QueueConfig& config, uint32_t fields, CallOptions& call);
-  // pause: active -> paused; resume: paused -> active; disable: any -> disabled; enable: disabled
-  // -> active. Already there is OK and writes nothing. CONFLICT: the queue is in the third status.
+  // pause and resume are about those who lease, disable and enable about those who enqueue; neither
+  // undoes the other. A queue that is both is disabled, and enable makes it paused. What holds
+  // already is OK and writes nothing.
   enum class StatusChange : uint8_t { pause, resume, disable, enable };
   Status change_status(QueueId queue, StatusChange change, CallOptions& call);
   Result<QueueConfig> config(QueueId queue);
@@ -349,6 +381,9 @@ class Engine {
   Status dead_replay(QueueId queue, Token entry, CallOptions& call);
   Status dead_remove(QueueId queue, Token entry, CallOptions& call);
   // dead_purge is clear(queue, state_bit(JobState::dead)).
+  // Step by step, others go on in between (engine_dead_bulk.cc). What is done when it stops, by a
+  // failure or by the progress, stays done and is told in the report. FULL: a replay found no room.
+  Status dead_bulk(QueueId queue, const DeadBulk& bulk, CallOptions& call, DeadBulkReport& report);
 
   // ---- keys of jobs (engine_unique.cc)
   // The job that holds the key, or that an idempotency key stands for. NOT_FOUND: none.
@@ -487,6 +522,37 @@ class Engine {
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
+  Status refuse_replay(const Queue& queue, Job* job) WQ_REQUIRES(mutex_);
+  struct DeadStep;
+  Status find_dead(const DeadQuery& query, DeadStep& step) WQ_REQUIRES(mutex_);
+  Status change_found(CommandType type, DeadStep& step, Lsn& lsn) WQ_REQUIRES(mutex_);
+  std::vector<Token> take_keyed(DeadStep& step) WQ_REQUIRES(mutex_);
+  Status replay_each(QueueId queue, std::span<const Token> entries, DeadBulkReport& report,
+                     Lsn& lsn);
+  Status bulk_step(const DeadBulk& bulk, DeadStep& step, DeadBulkReport& report, Lsn& lsn);
+  Status bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& keyed,
+                      DeadBulkReport& report, Lsn& lsn);
+  Status bulk_entries(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
+  Status bulk_query(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
+  bool trim_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
+  Result<bool> trim_dead(int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
+
+  // ---- limits (engine_limits.cc)
+  struct Load {
+    uint64_t jobs = 0;
+    uint64_t bytes = 0;
+  };
+  Status admit_load(const Queue& queue, const Load& load) const WQ_REQUIRES(mutex_);
+  Result<bool> make_room(Queue& queue, const Load& load, std::vector<JobId>& dropped)
+      WQ_REQUIRES(mutex_);
+  Status drop_for(QueueId queue, const Load& load);
+  Status wait_for_room();
+  Command& begin_enqueue(QueueId queue, int64_t now_ms, const std::vector<JobId>& dropped)
+      WQ_REQUIRES(mutex_);
+  Result<Load> load_of(const Queue& queue, std::span<const std::pair<size_t, size_t>> places,
+                       bool partial, std::span<EnqueueOutcome> outcomes) const WQ_REQUIRES(mutex_);
+
   template <typename Check, typename Change>
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
@@ -624,6 +690,7 @@ class Engine {
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
   CondVar memory_freed_;                  // a checkpoint ended

@@ -43,6 +43,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   if (row.reason > dead_reason_last) return invalid("dead_reason: unknown value");
   WQ_TRY(check_time("since_ms", row.since_ms));
   WQ_TRY(check_time("leased_ms", row.leased_ms));
+  WQ_TRY(check_time("first_dead_ms", row.first_dead_ms));
   WQ_TRY(check_time("enqueued_ms", job.envelope.enqueued_ms));
   if (row.state == JobState::delayed) {
     WQ_TRY(check_time("due_ms", static_cast<int64_t>(row.position)));

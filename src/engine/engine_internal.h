@@ -27,6 +27,9 @@ constexpr size_t side_rows_kept_max = 4'096;
 constexpr uint64_t side_rows_kept_part = 64;
 // Changed ones: from this part of the budget on, a checkpoint takes them away.
 constexpr uint64_t side_rows_changed_part = 4;
+constexpr size_t drop_step_max = 1'000;
+constexpr size_t dead_step_max = 256;
+constexpr size_t dead_step_bytes_max = 4u << 20;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.
@@ -68,6 +71,7 @@ inline Status no_such_queue() {
   return Status(Code::not_found, "the queue does not exist (any more)");
 }
 
+Status no_room_for_replay();  // engine_dead_bulk.cc
 inline Status no_such_job(JobId id) {
   return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
 }

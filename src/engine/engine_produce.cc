@@ -1,5 +1,4 @@
 // Produce: enqueue, cancel, get.
-#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -38,6 +37,39 @@ NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms)
   return job;
 }
 
+Command& Engine::begin_enqueue(QueueId id, int64_t now_ms, const std::vector<JobId>& dropped) {
+  Command& command =
+      begin(dropped.empty() ? CommandType::enqueue : CommandType::drop_oldest, now_ms);
+  command.queue = id;
+  command.ids = dropped;
+  return command;
+}
+
+// How many of the envelopes, from the first on, the queue has room for: all of them, or as many as
+// fit if `partial`; then the outcomes of the others say why not.
+Result<Engine::Load> Engine::load_of(const Queue& queue,
+                                     std::span<const std::pair<size_t, size_t>> places,
+                                     bool partial, std::span<EnqueueOutcome> outcomes) const {
+  Load load;
+  for (const auto& [offset, size] : places) load.bytes += size;
+  load.jobs = places.size();
+  Status refusal = admit_load(queue, load);
+  if (refusal.ok()) return load;
+  if (!partial) return refusal;
+  load = Load{};
+  for (const auto& [offset, size] : places) {
+    const Load more{load.jobs + 1, load.bytes + size};
+    refusal = admit_load(queue, more);
+    if (!refusal.ok()) break;
+    load = more;
+  }
+  if (load.jobs == 0) return refusal;
+  for (size_t i = load.jobs; i < outcomes.size(); ++i) {
+    outcomes[i] = EnqueueOutcome{refusal.code(), 0};
+  }
+  return load;
+}
+
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
@@ -47,15 +79,23 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
   Durability level = Durability::power;
   {
     MutexLock lock(mutex_);
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
+    const int64_t now_ms = wall_ms();
+    std::vector<JobId> dropped;
+    Bytes envelope;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      level = level_for(call, queue->config.durability);
+      envelope =
+          envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+      const Load load{1, envelope.size()};
+      WQ_TRY(admit_load(*queue, load));
+      if (spec.dry_run) return {};
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, now_ms, dropped);
     job_id = state_.next_job_id;
-    const Bytes envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                                      command.now_ms, spec.traits);
-    command.jobs.push_back(new_job_of(spec, job_id, envelope, command.now_ms));
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, now_ms));
     const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
@@ -111,11 +151,17 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   Durability level = Durability::power;
   {
     MutexLock lock(mutex_);
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
+    std::vector<JobId> dropped;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      level = level_for(call, queue->config.durability);
+      WQ_TRY_SET(const Load load, load_of(*queue, places, partial, outcomes));
+      accepted = load.jobs;
+      if (specs[0].dry_run) return accepted;
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, wall_ms(), dropped);
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
       const Bytes envelope(arena.data() + places[i].first, places[i].second);
@@ -139,7 +185,9 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
   for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
   Lsn lsn = 0;
   Durability level = Durability::power;
+  Load missing;  // what there was no room for
   const auto add = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
+    missing = Load();
     WQ_TRY_SET(Queue * queue, queue_for(id));
     WQ_TRY(admit_to_queue(*queue));
     level = level_for(call, queue->config.durability);
@@ -157,14 +205,28 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
       if (holder == 0) command.jobs.push_back(job);
     }
     if (command.jobs.empty()) return {};
+    // One that a debounced job takes the place of makes room for it.
+    Load load{command.jobs.size() - plan.replaced().size(), 0};
+    for (const NewJob& job : command.jobs) load.bytes += job.envelope.size();
+    WQ_TRY(admit_load(*queue, load));
+    if (specs[0].dry_run) return {};
+    if (!queue->has_room(load.jobs, load.bytes)) {
+      missing = load;
+      return {};
+    }
     WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
     wake_for_timers();
     return {};
   };
   WQ_TRY(with_holders(rows, 0, add));
+  while (missing.bytes != 0) {
+    WQ_TRY(drop_for(id, missing));
+    WQ_TRY(with_holders(rows, 0, add));
+  }
   if (lsn != 0) return finish(lsn, call, level);
+  if (specs[0].dry_run) return {};
   // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
-  if (level == Durability::memory || WQ_PLANTED(duplicate_before_its_holder)) return {};
+  if (level == Durability::memory) return {};
   return log_->wait(log_->last_lsn(), level);
 }
 
@@ -235,6 +297,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.exceptions = job.exceptions;
   view.max_attempts = attempts_allowed(job);
   view.replays = job.replays;
+  view.first_dead_ms = job.first_dead_ms;
   view.since_ms = job.since_ms;
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
@@ -270,6 +333,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.exceptions = row.exceptions;
   view.max_attempts = row.max_attempts != 0 ? row.max_attempts : queue.config.max_retries + 1;
   view.replays = row.replays;
+  view.first_dead_ms = row.first_dead_ms;
   view.since_ms = row.since_ms;
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;

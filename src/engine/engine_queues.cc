@@ -1,6 +1,7 @@
 // Queues: declare, configure, status, clear, delete, counts.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -14,7 +15,15 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_lease_ms) into.lease_ms = from.lease_ms;
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
-  if (fields & config_status) into.status = from.status;
+  if (fields & config_max_depth) into.max_depth = from.max_depth;
+  if (fields & config_max_bytes) into.max_bytes = from.max_bytes;
+  if (fields & config_full_policy) into.full_policy = from.full_policy;
+  if (fields & config_dead_max_count) into.dead_max_count = from.dead_max_count;
+  if (fields & config_dead_max_age_ms) into.dead_max_age_ms = from.dead_max_age_ms;
+  if (fields & config_status) {
+    into.status = from.status;
+    into.pause_kept = from.pause_kept;
+  }
   if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
 }
 
@@ -90,31 +99,37 @@ Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
   return finish(lsn, call, level_for(call, Durability::power));
 }
 
+namespace {
+
+// The side that is not asked for stays as it is.
+QueueConfig changed_status(QueueConfig config, Engine::StatusChange change) {
+  bool disabled = config.status == QueueStatus::disabled;
+  bool paused = config.status == QueueStatus::paused || config.pause_kept;
+  if (change == Engine::StatusChange::pause) paused = true;
+  if (change == Engine::StatusChange::resume) paused = false;
+  if (change == Engine::StatusChange::disable) disabled = true;
+  if (change == Engine::StatusChange::enable) disabled = false;
+  if (WQ_PLANTED(enable_ends_pause) && change == Engine::StatusChange::enable) paused = false;
+  config.status = disabled ? QueueStatus::disabled
+                  : paused ? QueueStatus::paused
+                           : QueueStatus::active;
+  config.pause_kept = disabled && paused;
+  return config;
+}
+
+}  // namespace
+
 Status Engine::change_status(QueueId id, StatusChange change, CallOptions& call) {
   WQ_ENTER();
   Lsn lsn = 0;
   {
     MutexLock lock(mutex_);
     WQ_TRY_SET(Queue * queue, queue_for(id));
-    const QueueStatus now = queue->config.status;
-    QueueStatus wanted = QueueStatus::active;
-    if (change == StatusChange::pause) wanted = QueueStatus::paused;
-    if (change == StatusChange::disable) wanted = QueueStatus::disabled;
-    if (now == wanted) return {};
-    const bool from_disabled = now == QueueStatus::disabled;
-    if (change == StatusChange::pause && from_disabled) {
-      return Status(Code::conflict, "the queue is disabled; enable it first");
-    }
-    if (change == StatusChange::resume && from_disabled) {
-      return Status(Code::conflict, "the queue is disabled, not paused; use enable");
-    }
-    if (change == StatusChange::enable && !from_disabled) {
-      return Status(Code::conflict, "the queue is paused, not disabled; use resume");
-    }
+    const QueueConfig wanted = changed_status(queue->config, change);
+    if (wanted == queue->config) return {};
     Command& command = begin(CommandType::queue_configure);
     command.queue = id;
-    command.config = queue->config;
-    command.config.status = wanted;
+    command.config = wanted;
     ++command.config.version;
     WQ_TRY_SET(lsn, commit(command));
   }
@@ -185,7 +200,10 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     }
     QueueStats out;
     out.status = queue->config.status;
-    for (size_t i = 0; i < job_state_count; ++i) out.counts[i] = queue->counts[i];
+    for (size_t i = 0; i < job_state_count; ++i) {
+      out.counts[i] = queue->counts[i];
+      out.bytes[i] = queue->bytes[i];
+    }
     out.totals = queue->totals;
     const int64_t since_ms = oldest_since_ms(*queue);
     const int64_t now_ms = wall_ms();

@@ -117,11 +117,15 @@ Status Engine::replay_keyed(QueueId id, Token entry, const JobTraits& traits, Ca
   const std::string row_key = key_row_key(KeyKind::unique, id, traits.key);
   Lsn lsn = 0;
   const auto change = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
-    WQ_TRY(queue_for(id).take_status());
+    WQ_TRY_SET(const Queue* queue, queue_for(id));
     const JobGlance job = glance(state_, cold, entry.id);
     if (!job.live || job.queue != id) return no_such_job(entry.id);
     if (job.state != JobState::dead || job.generation != entry.generation) return Code::stale;
+    const Job* resident = state_.find(entry.id);
+    const uint64_t bytes = resident ? resident->body.size() : cold.find(entry.id)->body.size();
+    if (!queue->has_room(1, bytes) && !WQ_PLANTED(queue_limit_ignored)) return no_room_for_replay();
     Command& command = begin(CommandType::dead_replay);
+    command.first_generation = state_.next_generation;
     WQ_TRY_SET(const KeyRow row, holder_of(state_, cold, row_key, command.now_ms));
     if (row.holder != 0 && !WQ_PLANTED(replay_takes_a_held_key)) return key_is_held(row.holder);
     command.queue = id;

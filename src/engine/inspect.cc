@@ -17,6 +17,7 @@ namespace {
 
 struct Counts {
   uint64_t by_state[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
 };
 
@@ -65,7 +66,7 @@ class Scanner {
       const Queue* queue = state_.find_queue(row.queue);
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
-      count(queue, row.state, row.priority);
+      count(queue, row.state, row.priority, job.value().body.size());
       if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
@@ -79,7 +80,7 @@ class Scanner {
     state_.jobs().for_each([&](const Job* job) {
       if (!State::is_live(job)) return;
       ++report_.jobs;
-      count(job->queue, job->state, job->priority);
+      count(job->queue, job->state, job->priority, job->body.size());
       if (job->key_until_ms == key_no_end) ++jobs_holding_;
       const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
       const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
@@ -92,9 +93,11 @@ class Scanner {
     });
   }
 
-  void count(const Queue* queue, JobState state, uint8_t priority) {
+  void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes) {
     Counts& counts = counts_[queue->id];
     ++counts.by_state[static_cast<size_t>(state)];
+    counts.bytes[static_cast<size_t>(state)] += bytes;
+    bytes_ += bytes;
     if (state == JobState::ready) ++counts.by_lane[priority];
   }
 
@@ -217,6 +220,10 @@ class Scanner {
   }
 
   void compare() {
+    if (bytes_ != state_.job_bytes()) {
+      problem("the store counts " + std::to_string(state_.job_bytes()) +
+              " bytes of jobs, the scan found " + std::to_string(bytes_));
+    }
     if (found_index_rows_ != expected_index_rows_) {
       problem(std::to_string(expected_index_rows_) + " stored jobs have " +
               std::to_string(found_index_rows_) + " index rows");
@@ -224,6 +231,7 @@ class Scanner {
     for (const auto& [name, queue] : state_.queues()) {
       Counts& counts = counts_[queue->id];
       for (size_t i = 1; i < job_state_count; ++i) {
+        compare_bytes(*queue, i, counts.bytes[i]);
         if (counts.by_state[i] == queue->counts[i]) continue;
         problem("queue '" + name + "' counts " + std::to_string(queue->counts[i]) +
                 " jobs in state " + std::to_string(i) + ", the scan found " +
@@ -238,6 +246,13 @@ class Scanner {
     }
   }
 
+  void compare_bytes(const Queue& queue, size_t state, uint64_t found) {
+    if (queue.bytes[state] == found) return;
+    problem("queue '" + queue.name + "' counts " + std::to_string(queue.bytes[state]) +
+            " bytes of jobs in state " + std::to_string(state) + ", the scan found " +
+            std::to_string(found));
+  }
+
   const State& state_;
   const Store& store_;
   StoredJobReader jobs_;
@@ -248,6 +263,7 @@ class Scanner {
   uint64_t kv_expiries_ = 0;
   uint64_t expected_index_rows_ = 0;
   uint64_t found_index_rows_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace

@@ -114,6 +114,11 @@ bool Engine::has_room_for_pages() const {
   return state_.resident_bytes() <= memory_limit_ || state_.delays().empty();
 }
 
+// A store under import is left alone.
+bool Engine::trim_wanted(int64_t now_ms) const {
+  return !state_.importing && (trim_queue_ != 0 || state_.dead_trim_ms <= now_ms);
+}
+
 // Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
 int64_t Engine::next_due_wait_ms() {
   int64_t wait_ms = sleep_ms_max;
@@ -130,6 +135,12 @@ int64_t Engine::next_due_wait_ms() {
   }
   if (const Schedule* first = state_.cron.first(); first && cron_may_run()) {
     wait_ms = std::min(wait_ms, first->wake_ms - now_ms);
+  }
+  if (!trim_wanted(now_ms)) {
+    if (!state_.importing) wait_ms = std::min(wait_ms, state_.dead_trim_ms - now_ms);
+  } else {
+    const bool room = state_.resident_bytes() <= memory_limit_;
+    wait_ms = room ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
@@ -195,6 +206,10 @@ Status Engine::load_delays() {
 Result<bool> Engine::maintain() {
   WQ_TRY_SET(const Due due, run_due(now(), due_step_max));
   bool more = due.more || state_.sweep_garbage(evict_step_max);
+  if (trim_wanted(wall_ms())) {
+    WQ_TRY_SET(const bool trimmed, trim_dead(wall_ms()));
+    more |= trimmed;
+  }
   if (delays_wanted(wall_ms())) {
     if (has_room_for_pages()) {
       WQ_TRY(load_delays());

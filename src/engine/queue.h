@@ -60,6 +60,7 @@ struct Queue {
   QueueConfig config;
   QueueTotals totals;
   uint64_t counts[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
   // A job is live only while its epoch equals its queue's epoch of its state: clear raises the
   // epoch and thereby ends any number of jobs, resident or not, in constant time.
   uint32_t epochs[job_state_count] = {};
@@ -74,12 +75,24 @@ struct Queue {
   WaitList waiters;                          // first come, first woken
   bool changed = false;                      // in State::changed_queues
   bool deleted = false;
-  bool wake_wanted = false;  // in State::wake_queue
+  bool wake_wanted = false;   // in State::wake_queue
+  int64_t dead_due_ms = 0;    // no dead letter is over a cap before; 0 = to be looked at
+  uint64_t dead_low_seq = 0;  // no dead letter is left up to here
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
   uint32_t& epoch(JobState state) { return epochs[static_cast<size_t>(state)]; }
   uint32_t epoch(JobState state) const { return epochs[static_cast<size_t>(state)]; }
+  // What max_depth and max_bytes are about: jobs that wait.
+  uint64_t depth() const { return count(JobState::ready) + count(JobState::delayed); }
+  uint64_t depth_bytes() const {
+    return bytes[static_cast<size_t>(JobState::ready)] +
+           bytes[static_cast<size_t>(JobState::delayed)];
+  }
+  bool has_room(uint64_t jobs, uint64_t more_bytes) const {
+    return (config.max_depth == 0 || depth() + jobs <= config.max_depth) &&
+           (config.max_bytes == 0 || depth_bytes() + more_bytes <= config.max_bytes);
+  }
   uint64_t running_count() const { return count(JobState::leased) + count(JobState::running); }
   bool consumable() const { return !deleted && config.status == QueueStatus::active; }
 

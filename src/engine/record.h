@@ -56,6 +56,7 @@ struct JobRow {
   int64_t since_ms = 0;       // when it entered the state
   int64_t leased_ms = 0;      // start of the latest lease
   int64_t deadline_ms = 0;    // leased, running: 0 = none
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
   std::string_view last_error = {};
   std::string_view progress = {};
   int64_t key_until_ms = 0;  // see Job
@@ -79,6 +80,8 @@ struct QueueRow {
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
   std::vector<LaneRow> lanes = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
+  bool bytes_known = true;               // false in a row that was written without them
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.

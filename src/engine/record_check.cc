@@ -45,8 +45,11 @@ const char* check_groups(const Command& command) {
 }
 
 const char* check_first_generation(const Command& command) {
-  if (command.first_generation == 0) return "first generation is 0";
-  const uint64_t last = command.first_generation + (command.ids.size() - 1);
+  // Replays of earlier versions left a job the generation that it had.
+  const bool replay = command.type == CommandType::dead_replay;
+  if (command.first_generation == 0) return replay ? nullptr : "first generation is 0";
+  const size_t count = replay ? command.settles.size() : command.ids.size();
+  const uint64_t last = command.first_generation + (count - 1);
   if (last < command.first_generation) return "generations wrap around";
   return nullptr;
 }
@@ -76,9 +79,7 @@ const char* check_settle_item(const SettleItem& item) {
 }
 
 const char* check_settles(const Command& command) {
-  const bool one = command.type == CommandType::confirm ||
-                   command.type == CommandType::dead_replay ||
-                   command.type == CommandType::progress;
+  const bool one = command.type == CommandType::confirm || command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
@@ -226,8 +227,12 @@ uint32_t command_fields(CommandType type) {
     case CommandType::cancel:
       return field_queue | field_ids;
     case CommandType::dead_replay:
+      return field_queue | field_tokens | field_first_generation;
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return field_queue | field_tokens;
+    case CommandType::drop_oldest:
+      return field_queue | field_ids | field_jobs;
     case CommandType::import_begin:
       return field_row;
     case CommandType::import_queue:
@@ -271,8 +276,10 @@ const char* check_command(const Command& command) {
   if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
   const char* reason = nullptr;
   if (fields & field_config) reason = check_config(command.config);
-  const bool may_have_none = command.type == CommandType::cron_fire && command.jobs.empty();
-  if (!reason && (fields & field_jobs) && !may_have_none) reason = check_jobs(command.jobs);
+  const bool jobs_optional =
+      (command.type == CommandType::drop_oldest || command.type == CommandType::cron_fire) &&
+      command.jobs.empty();
+  if (!reason && (fields & field_jobs) && !jobs_optional) reason = check_jobs(command.jobs);
   if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
   if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
@@ -325,6 +332,9 @@ const char* check_config(const QueueConfig& config) {
   if (config.version == 0) return "version of the configuration is 0";
   if (config.job_ttl_ms < 0 || config.job_ttl_ms > delay_ms_max) return "time to live of jobs";
   if (config.backoff.jitter_permille > jitter_permille_max) return "jitter of the backoff";
+  if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
+  if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
+  if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -333,7 +343,9 @@ const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
   if (row.reason > dead_reason_last) return "unknown dead reason";
-  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
+  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0 || row.first_dead_ms < 0) {
+    return "time is negative";
+  }
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";
   }

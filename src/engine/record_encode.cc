@@ -2,6 +2,9 @@
 // enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back
 // at the next call. Tables add their fields from the widest type to the narrowest, which saves
 // padding.
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -71,11 +74,17 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_version(config.version);
   table.add_lease_ms(config.lease_ms);
   table.add_job_ttl_ms(config.job_ttl_ms);
+  table.add_max_depth(config.max_depth);
+  table.add_max_bytes(config.max_bytes);
+  table.add_dead_max_count(config.dead_max_count);
+  table.add_dead_max_age_ms(config.dead_max_age_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
+  table.add_full_policy(static_cast<uint8_t>(config.full_policy));
+  table.add_pause_kept(config.pause_kept);
   return table.Finish();
 }
 
@@ -313,8 +322,8 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   }
   if (fields & field_row) rows = put_bytes(b, command.row);
   if (fields & field_jobs) {
-    envelopes = put_envelopes(b, command.jobs);
-    jobs = put_jobs(b, command.jobs);
+    if (!command.jobs.empty()) envelopes = put_envelopes(b, command.jobs);
+    if (!command.jobs.empty()) jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
     settle_offsets.clear();
@@ -405,6 +414,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_leased_ms(row.leased_ms);
   table.add_deadline_ms(row.deadline_ms);
   table.add_key_until_ms(row.key_until_ms);
+  table.add_first_dead_ms(row.first_dead_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);
@@ -429,11 +439,14 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals =
-      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired);
+  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
+                                            t.released, t.expired, t.dead, t.replayed, t.cancelled,
+                                            t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
+  Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
+  const bool has_bytes = std::any_of(std::begin(row.bytes), std::end(row.bytes), std::identity());
+  if (has_bytes) bytes = b.CreateVector(row.bytes, job_state_count);
   std::vector<fb::Lane> lanes;
   for (const LaneRow& lane : row.lanes) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
@@ -445,6 +458,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
   table.add_lanes(lane_vector);
+  table.add_bytes(bytes);
   table.add_epochs(epochs);
   table.add_counts(counts);
   table.add_totals(totals);

@@ -111,6 +111,12 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.status = static_cast<QueueStatus>(table->status());
   out.version = table->version();
   out.job_ttl_ms = table->job_ttl_ms();
+  out.max_depth = table->max_depth();
+  out.max_bytes = table->max_bytes();
+  out.full_policy = static_cast<FullPolicy>(table->full_policy());
+  out.dead_max_count = table->dead_max_count();
+  out.dead_max_age_ms = table->dead_max_age_ms();
+  out.pause_kept = table->pause_kept();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }

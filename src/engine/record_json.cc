@@ -71,6 +71,10 @@ const char* command_name(CommandType type) {
       return "cron_remove";
     case CommandType::cron_fire:
       return "cron_fire";
+    case CommandType::dead_drop:
+      return "dead_drop";
+    case CommandType::drop_oldest:
+      return "drop_oldest";
   }
   return "unknown";
 }
@@ -201,6 +205,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
   if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
+  if (config.max_depth != 0) json.number("max_depth", config.max_depth);
+  if (config.max_bytes != 0) json.number("max_bytes", config.max_bytes);
+  if (config.full_policy == FullPolicy::drop_oldest) json.string("full_policy", "drop_oldest");
+  if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
+  if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
+  if (config.pause_kept) json.flag("pause_kept", true);
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);

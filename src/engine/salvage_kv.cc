@@ -158,12 +158,13 @@ Status Salvager::write_kv(Engine& engine) const {
     for (size_t i = 0; i < owned.size(); ++i) {
       rows.push_back({owned[i].first, owned[i].second, expiries[i]});
     }
+    CallOptions call;
+    call.durability = static_cast<uint32_t>(Durability::memory);
+    if (!rows.empty()) WQ_TRY(engine.import_kv(rows, call));
     owned.clear();
     expiries.clear();
     bytes = 0;
-    CallOptions call;
-    call.durability = static_cast<uint32_t>(Durability::memory);
-    return rows.empty() ? Status() : engine.import_kv(rows, call);
+    return {};
   };
   WQ_TRY(each_kv([&](const KvImage& row) -> Status {
     owned.emplace_back(row.key, row.value);

@@ -107,7 +107,11 @@ void Salvager::take(const Command& command, Lsn lsn) {
       return on_settle(command, lsn);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return on_dead(command, lsn);
+    case CommandType::drop_oldest:
+      on_ids(command, lsn);
+      return on_enqueue(command, lsn);
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:
@@ -351,6 +355,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
       continue;
     }
+    if (command.type == CommandType::drop_oldest &&
+        (job->state != JobState::ready || job->queue->id != command.queue)) {
+      continue;
+    }
     if (command.type == CommandType::cancel &&
         (job->state == JobState::dead || job->queue->id != command.queue)) {
       continue;
@@ -362,7 +370,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
 }
 
 void Salvager::on_dead(const Command& command, Lsn lsn) {
+  Generation next = command.first_generation;  // of a replay; 0: none is given
   for (const SettleItem& entry : command.settles) {
+    const Generation fresh = next == 0 || next >= imported_id_max ? 0 : next++;
+    if (fresh != 0) generation_limit_ = std::max(generation_limit_, fresh + 1);
     if (entry.generation >= imported_id_max) continue;
     Job* job = concerns(lsn, entry.id) ? touch(entry.id) : nullptr;
     if (!job || job->queue->id != command.queue || entry.generation < job->generation) continue;
@@ -375,6 +386,7 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
     }
     Command one = single(command);
     one.settles.push_back(entry);
+    if (fresh != 0) one.first_generation = state_.next_generation = fresh;
     change(one, lsn);
   }
 }

@@ -1,11 +1,12 @@
 #include "engine/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "engine/follow_up.h"
-#include "engine/observer.h"
 #include "engine/job_limits.h"
+#include "engine/observer.h"
 
 namespace wq {
 
@@ -39,6 +40,8 @@ Queue* State::load_queue(const QueueRow& row) {
   for (size_t i = 0; i < job_state_count; ++i) {
     queue->counts[i] = row.counts[i];
     queue->epochs[i] = row.epochs[i];
+    queue->bytes[i] = row.bytes[i];
+    job_bytes_ += row.bytes[i];
   }
   queue->next_tail_seq = row.next_tail_seq;
   queue->next_front_seq = row.next_front_seq;
@@ -176,9 +179,26 @@ void State::leave(Job* job) {
       if (job->place.linked()) job->place.unlink();
       break;
   }
-  --queue->count(job->state);
-  touch(queue);
+  count_out(job);
   job->deadline_ms = 0;
+}
+
+void State::count_in(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  ++queue->counts[state];
+  queue->bytes[state] += job->body.size();
+  job_bytes_ += job->body.size();
+  touch(queue);
+}
+
+void State::count_out(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  --queue->counts[state];
+  queue->bytes[state] -= job->body.size();
+  job_bytes_ -= job->body.size();
+  touch(queue);
 }
 
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
@@ -203,8 +223,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
     }
   }
   watch_expiry(job);
-  ++queue->count(JobState::ready);
-  touch(queue);
+  count_in(job);
   want_wake(queue);
 }
 
@@ -217,8 +236,7 @@ void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
   job->position = static_cast<uint64_t>(due_ms);
   delays_.add(job, due_ms);
   ++delayed_count_;
-  ++queue->count(JobState::delayed);
-  touch(queue);
+  count_in(job);
 }
 
 void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
@@ -233,8 +251,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   job->deadline_ms = deadline_ms;
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::leased);
-  touch(queue);
+  count_in(job);
   if (job->traits) on_leased(*this, *job, now_ms);
 }
 
@@ -248,8 +265,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   job->deadline_ms = deadline_ms;
   if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::running);
-  touch(queue);
+  count_in(job);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
@@ -260,11 +276,24 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
   job->since_ms = now_ms;
   job->reason = reason;
   job->position = queue->next_dead_seq++;
+  if (job->first_dead_ms == 0) job->first_dead_ms = now_ms;
   queue->dead.push_back(job);
-  ++queue->count(JobState::dead);
   ++queue->totals.dead;
-  touch(queue);
+  count_in(job);
+  note_dead(queue, now_ms);
   if (job->traits) on_dead(*this, *job, now_ms);
+}
+
+// The maintenance drops what is over the caps, oldest first.
+void State::note_dead(Queue* queue, int64_t now_ms) {
+  const QueueConfig& config = queue->config;
+  int64_t due_ms = INT64_MAX;
+  if (config.dead_max_age_ms != 0) due_ms = now_ms + config.dead_max_age_ms;
+  if (config.dead_max_count != 0 && queue->count(JobState::dead) > config.dead_max_count) {
+    due_ms = 0;
+  }
+  queue->dead_due_ms = std::min(queue->dead_due_ms, due_ms);
+  dead_trim_ms = std::min(dead_trim_ms, due_ms);
 }
 
 void State::end(Job* job, EndReason reason, int64_t now_ms) {
@@ -339,6 +368,7 @@ void State::set_history(Job* job, const JobRow& row) {
   job->generation = row.generation;
   job->leased_ms = row.leased_ms;
   job->key_until_ms = row.key_until_ms;
+  job->first_dead_ms = row.first_dead_ms;
   set_error(job, row.last_error);
   set_progress(job, row.progress);
 }
@@ -384,6 +414,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   }
   ++queue->epoch(state);
   queue->count(state) = 0;
+  job_bytes_ -= std::exchange(queue->bytes[static_cast<size_t>(state)], 0);
   touch(queue);
   return cleared;
 }
@@ -446,6 +477,7 @@ void State::capture(Job* job) {
   row.generation = job->generation;
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
+  row.first_dead_ms = job->first_dead_ms;
   row.deadline_ms = job->deadline_ms;
   row.key_until_ms = job->key_until_ms;
   if (job->last_error) out.error = *job->last_error;
@@ -481,6 +513,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     for (size_t i = 0; i < job_state_count; ++i) {
       row.counts[i] = queue->counts[i];
       row.epochs[i] = queue->epochs[i];
+      row.bytes[i] = queue->bytes[i];
     }
     row.next_tail_seq = queue->next_tail_seq;
     row.next_front_seq = queue->next_front_seq;

@@ -149,6 +149,9 @@ class State {
   std::vector<TrashRow> trash;
   bool importing = false;  // between import_begin and import_end
 
+  // When a dead letter of some queue may be over the caps of its queue; 0 = to be looked at.
+  int64_t dead_trim_ms = 0;
+
   ResidencyStats residency;
 
   // Told of each move; null in a replay and an import. See observer.h.
@@ -171,6 +174,7 @@ class State {
 
   CronTable cron;
 
+  uint64_t job_bytes() const { return job_bytes_; }  // of all envelopes, resident or not
   uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
 
@@ -208,6 +212,9 @@ class State {
   }
   void link_dirty(Job* job);
   void capture(Job* job);
+  void count_in(Job* job);
+  void count_out(Job* job);
+  void note_dead(Queue* queue, int64_t now_ms);
   void discard(Job* job);
   void drop_expiries(Queue* queue);
   void free_job(Job* job);
@@ -223,6 +230,7 @@ class State {
   TimerQueue expiries_;                   // by wall clock time
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
+  uint64_t job_bytes_ = 0;
   uint64_t dirty_count_ = 0;
   ChangedList dirty_;
   ChangedList frozen_;

@@ -282,6 +282,18 @@ inline std::vector<QueueCall> dead_letter_calls() {
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_replay(q, 1, 1, c, e); }},
       {"wq_dead_remove", WQ_E_NOT_FOUND,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_remove(q, 1, 1, c, e); }},
+      {"wq_dead_replay_many", WQ_OK,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+         filter.flags = WQ_DEAD_ALL;
+         return wq_dead_replay_many(q, &filter, c, nullptr, e);
+       }},
+      {"wq_dead_remove_many", WQ_OK,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+         filter.flags = WQ_DEAD_ALL;
+         return wq_dead_remove_many(q, &filter, c, nullptr, e);
+       }},
       {"wq_dead_purge", WQ_OK,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_purge(q, nullptr, c, e); }},
   };

@@ -90,6 +90,10 @@ const CommandRule command_rules[] = {
     {"durability", CommandType::queue_configure,
      [](Command& c) { c.config.durability = static_cast<Durability>(0); }},
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
+    {"full policy", CommandType::queue_configure,
+     [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
+    {"dead age", CommandType::queue_configure, [](Command& c) { c.config.dead_max_age_ms = -1; }},
+    {"pause kept", CommandType::queue_configure, [](Command& c) { c.config.pause_kept = true; }},
     {"backoff kind", CommandType::queue_configure,
      [](Command& c) { c.config.backoff.kind = static_cast<BackoffKind>(4); }},
     {"backoff list", CommandType::queue_configure,
@@ -234,7 +238,9 @@ std::string encode_blindly(const Command& c) {
   const auto config = fb::CreateQueueConfig(
       b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
       static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms);
+      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms,
+      c.config.max_depth, c.config.max_bytes, static_cast<uint8_t>(c.config.full_policy),
+      c.config.dead_max_count, c.config.dead_max_age_ms, c.config.pause_kept);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;
@@ -460,6 +466,7 @@ TEST(RecordRules, JobRows) {
     table.add_generation(row.generation);
     table.add_since_ms(row.since_ms);
     table.add_deadline_ms(row.deadline_ms);
+    table.add_first_dead_ms(row.first_dead_ms);
     table.add_last_error(error);
     b.Finish(table.Finish());
     const auto decoded =
@@ -474,6 +481,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.first_dead_ms = -1; }));
   EXPECT_TRUE(refused([&](JobRow& r) { r.last_error = long_error; }));
   EXPECT_TRUE(refused([](JobRow& r) {
     r.state = JobState::delayed;

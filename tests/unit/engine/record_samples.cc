@@ -87,6 +87,13 @@ QueueConfig SampleMaker::config() {
   if (prng_.below(2) == 0) {
     out.job_ttl_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
   }
+  if (prng_.below(2) == 0) return out;
+  out.max_depth = number();
+  out.max_bytes = number();
+  out.full_policy = static_cast<FullPolicy>(prng_.below(2));
+  out.dead_max_count = number();
+  out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
+  out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
   return out;
 }
 
@@ -122,7 +129,10 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  if (type == CommandType::enqueue || type == CommandType::cron_fire) {
+  const bool takes_jobs =
+      type == CommandType::enqueue || type == CommandType::cron_fire ||
+      (type == CommandType::drop_oldest && prng_.below(2) == 0);
+  if (takes_jobs) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
                           .due_ms = time_ms(),
@@ -154,8 +164,7 @@ Command SampleMaker::command(CommandType type) {
   out.priority = static_cast<uint8_t>(prng_.next());
   out.note = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   add_cron(out);
-  const bool one = type == CommandType::confirm || type == CommandType::dead_replay ||
-                   type == CommandType::progress;
+  const bool one = type == CommandType::confirm || type == CommandType::progress;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
     SettleItem item{.id = number(), .generation = number()};
@@ -258,6 +267,7 @@ JobRow SampleMaker::job_row() {
   out.leased_ms = time_ms();
   out.deadline_ms = time_ms();
   out.key_until_ms = time_ms();
+  out.first_dead_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
   out.progress = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   return out;
@@ -268,8 +278,11 @@ QueueRow SampleMaker::queue_row() {
   out.id = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.name = name();
   out.config = config();
-  out.totals = {number(), number(), number(), number(), number(), number(),
+  out.totals = {number(), number(), number(), number(), number(), number(), number(), number(),
                 number(), number(), number(), number(), number(), number()};
+  if (prng_.below(2) == 0) {
+    for (uint64_t& bytes : out.bytes) bytes = number();
+  }
   for (uint64_t& count : out.counts) count = number();
   for (uint32_t& epoch : out.epochs) epoch = static_cast<uint32_t>(prng_.next());
   out.next_tail_seq = number();
@@ -388,8 +401,12 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::cancel:
       return a.queue == b.queue && a.ids == b.ids;
     case CommandType::dead_replay:
+      return a.first_generation == b.first_generation && same_tokens(a, b);
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return same_tokens(a, b);
+    case CommandType::drop_oldest:
+      return a.queue == b.queue && a.ids == b.ids && same_all(a.jobs, b.jobs, same_job);
     case CommandType::import_begin:
       return as_text(a.row) == as_text(b.row);
     case CommandType::import_queue:
@@ -421,7 +438,8 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.last_error, r.progress, r.key_until_ms);
+                    r.leased_ms, r.deadline_ms, r.first_dead_ms, r.last_error, r.progress,
+                    r.key_until_ms);
   };
   return parts(a) == parts(b);
 }
@@ -437,6 +455,7 @@ bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   return parts(a) == parts(b) &&
          std::equal(std::begin(a.counts), std::end(a.counts), std::begin(b.counts)) &&
          std::equal(std::begin(a.epochs), std::end(a.epochs), std::begin(b.epochs)) &&
+         std::equal(std::begin(a.bytes), std::end(a.bytes), std::begin(b.bytes)) &&
          same_all(a.lanes, b.lanes, same_lane);
 }
 

@@ -24,6 +24,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
     CommandType::key_release, CommandType::key_forget,
     CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
+    CommandType::dead_drop,   CommandType::drop_oldest,
 };
 
 class SampleMaker {

@@ -201,6 +201,7 @@ class UniqueFate : public UniqueTest {
         case 'x':
           shake();
           harness_.advance(10'001);
+          EXPECT_TRUE(harness_.engine().sync().ok());  // nobody waited for the expiry
           break;
         case 'c':
           EXPECT_EQ(cancel(job.id), Code::ok);
@@ -309,7 +310,7 @@ TEST_P(UniqueTest, Case16_DeletingADelayedJobFreesItsKeyAtOnce) {
 // Bug case 17: a retry does not free what the first start has freed already.
 TEST_P(UniqueTest, Case17_ARetryNeverFreesTheKeyOfAnother) {
   const JobSpec spec = unique("k", KeyRule::until_started);
-  for (int i = 0; i < (GetParam().store == StoreKind::rocks ? 3 : 50); ++i) {
+  for (int i = 0; i < (GetParam().shake == Shake::nothing ? 50 : 5); ++i) {
     const JobId first = take(spec);
     JobView job = lease_one();
     ASSERT_EQ(job.id, first);
@@ -357,7 +358,10 @@ TEST_P(UniqueTest, Case59_NoRowOutlivesItsHolder) {
     EXPECT_EQ(harness_.ack(queue_, job.id, job.generation), Code::ok);
   }
   shake();
-  EXPECT_GE(rows_left(), 100u);
+  // With an end there is a second row, which may outlive its job if that was only on disk.
+  const uint64_t left = rows_left();
+  EXPECT_GE(left, 150u);
+  if (GetParam().shake == Shake::nothing) EXPECT_EQ(left, 150u);
   clear(clearable_states);
   harness_.advance(60'001);
   EXPECT_EQ(rows_left(), 0u);
@@ -594,7 +598,7 @@ TEST_P(UniqueTest, TheSameRequestWithinTheWindowIsTheFirstJob) {
   harness_.advance(1);
   const JobId second = take(spec);
   expect_duplicate(spec, second);
-  harness_.advance(10'000);
+  harness_.advance(10'001);
   EXPECT_EQ(settle(lease_one(), SettleKind::ack), Code::ok);
   EXPECT_EQ(rows_left(), 0u);
 }
@@ -621,8 +625,7 @@ TEST_P(UniqueTest, ExportAndImportKeepWhatIsHeld) {
   take(unique("freed", KeyRule::until_done));
   const JobId once = take(idempotent("once", 60'000));
   const JobId late = take(debounced("late", 1'000, 5'000));
-  const std::vector<JobView> jobs = harness_.lease(queue_, 3);
-  ASSERT_EQ(jobs.size(), 3u);  // "wait" gives its key up
+  const JobView jobs[] = {lease_one(), lease_one(), lease_one()};  // "wait" gives its key up
   EXPECT_EQ(settle(jobs[1], SettleKind::fail), Code::ok);
   EXPECT_EQ(settle(jobs[2], SettleKind::fail), Code::ok);
   const JobId wait = take(unique("wait", KeyRule::until_started, 60'000));
