@@ -57,10 +57,10 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes the
-       address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer is
-       NULL already. Handles may be closed in any order: what a child needs of its parent lives until
-       the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes
+       the address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer
+       is NULL already. Handles may be closed in any order: what a child needs of its parent lives
+       until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
@@ -808,15 +808,15 @@ typedef struct wq_cron {
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
   uint32_t backoff_count;
-  uint32_t reserved_0;
+  uint32_t backoff_jitter_permille;
   wq_bytes payload;
   const wq_header *headers;
   size_t headers_count;
   wq_bytes problem;       /* why its last slots could not be told; empty: none */
 } wq_cron;
-#define WQ_CRON_INIT                                                                               \
-  {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
+#define WQ_CRON_INIT                                                                             \
+  {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
 
 /* When a schedule runs, and what. */
 typedef struct wq_cron_spec {
@@ -1851,7 +1851,8 @@ typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_fre
  * over a crash or a clock that is set back. A slot that could not run in time, because the store
  * was closed or the clock was set ahead, was missed if it is over 10 s late; then the newest
  * `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a paused
- * one takes the jobs. Deleting a queue removes its schedules. A zone that the system does not have
+ * one takes the jobs, a full one takes them once it has room (wq_cron.problem says so meanwhile).
+ * Deleting a queue removes its schedules. A zone that the system does not have
  * any more stops its own schedule: wq_cron.problem says so, and the slots are caught up with when
  * a process opens the store that has it. Each job carries the headers wq-schedule (the name) and
  * wq-slot-ms (the due time in decimal), behind those of `spec`.
@@ -2175,13 +2176,15 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  * remember that". There is no state in between, for nobody, and none after a crash.
  * Every operation is judged by the state before the first: none sees what another one does. A key
  * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
- * order of the operations.
+ * order of the operations. They have no unique, debounce or idempotency key (WQ_E_UNSUPPORTED), and
+ * none takes the place of another: a full queue is WQ_E_FULL, also if it drops its oldest.
  * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
  * of the operation that was refused, which the message names as well; n if it was none of them.
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
  *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
- *          WQ_DISABLED (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID, WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import),
+ *          WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;

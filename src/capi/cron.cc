@@ -102,7 +102,6 @@ Status next(std::string_view expression, std::string_view zone_name, int64_t fro
 
 Status read_image(const wq_cron& in, std::string_view name, CronImage& out) {
   if (in.flags & ~WQ_CRON_PAUSED) return unknown_bits("flags", in.flags & ~WQ_CRON_PAUSED);
-  if (in.reserved_0 != 0) return invalid_field("reserved_0", "is not 0");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   out.name = name;
   out.state = {.paused = (in.flags & WQ_CRON_PAUSED) != 0,
@@ -127,6 +126,7 @@ Status read_image(const wq_cron& in, std::string_view name, CronImage& out) {
     WQ_TRY(read_bytes(given.name.data, given.name.len, "header name", header.name));
     WQ_TRY(read_bytes(given.value.data, given.value.len, "header value", header.value));
   }
+  out.job.backoff.jitter_permille = in.backoff_jitter_permille;
   return read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                       in.backoff_count, out.job.backoff);
 }
@@ -153,6 +153,7 @@ void PublicCron::fill(const CronState& state, const CronRow& row, const Envelope
   record.backoff_kind = static_cast<uint32_t>(job.backoff.kind);
   record.backoff_base_ms = job.backoff.base_ms;
   record.backoff_max_ms = job.backoff.max_ms;
+  record.backoff_jitter_permille = job.backoff.jitter_permille;
   record.backoff_list_ms = backoff_list_ms.data();
   record.backoff_count = static_cast<uint32_t>(backoff_list_ms.size());
   record.payload = view_bytes(job.payload);

@@ -550,7 +550,7 @@ WQ_AT(wq_cron, backoff_base_ms, 128);
 WQ_AT(wq_cron, backoff_max_ms, 136);
 WQ_AT(wq_cron, backoff_list_ms, 144);
 WQ_AT(wq_cron, backoff_count, 152);
-WQ_AT(wq_cron, reserved_0, 156);
+WQ_AT(wq_cron, backoff_jitter_permille, 156);
 WQ_AT(wq_cron, payload, 160);
 WQ_AT(wq_cron, headers, 176);
 WQ_AT(wq_cron, headers_count, 184);

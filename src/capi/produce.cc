@@ -48,10 +48,6 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   return read_spec_keys(in, out);
 }
 
-namespace {
-
-}  // namespace
-
 Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out) {
   SizedIn<wq_job_spec> in;
   WQ_TRY(in.read(given, "job"));

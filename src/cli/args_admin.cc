@@ -58,10 +58,8 @@ void add_show(CLI::App& app, Command& chosen) {
 
 void add_dead_filters(CLI::App& command, DeadOptions& options) {
   command
-      .add_option(
-          "--reason", options.reason,
-          "failed, lease_expired, timeout, retry_until, max_exceptions, cancelled, expired, "
-          "unknown_type")
+      .add_option("--reason", options.reason,
+                  "Why: failed, lease_expired, timeout, ... (docs/CLI.md)")
       ->check(CLI::IsMember({"failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
                              "cancelled", "expired", "unknown_type"})
                   .description(""));
@@ -184,8 +182,7 @@ dropped.
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option(
       "--backoff", o.backoff,
-      "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none; ~20% behind it: by chance "
-      "up to 20% shorter");
+      "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command
       .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
       ->type_name("DURATION");

@@ -15,12 +15,8 @@ void add_durability(CLI::App& command, std::string& durability) {
   option->check(CLI::IsMember({"power", "process", "memory"}).description(""))->type_name("LEVEL");
 }
 
-void add_push(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
-  const auto options = std::make_shared<PushOptions>();
-  PushOptions& o = *options;
-  command.footer(
-      R"(Each argument is a job. Without arguments, or with - alone, each line of standard
+constexpr const char* push_footer =
+    R"(Each argument is a job. Without arguments, or with - alone, each line of standard
 input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is
 one, carriage returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
 
@@ -47,7 +43,14 @@ A job that meets another one of its key is not pushed: the id of that one is pri
 so with all of them the exit code is 8.
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
-pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
+pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)";
+
+void add_push(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
+  const auto options = std::make_shared<PushOptions>();
+  PushOptions& o = *options;
+  command.footer(push_footer);
+
   add_texts(command, "payload", o.payloads, "Payloads, one job each");
   command.add_option("-q,--queue", o.queue, "Queue; made if it is not there")
       ->type_name("NAME")
@@ -69,8 +72,7 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's; "
-                     "~20% behind it: by chance up to 20% shorter");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
       ->type_name("DURATION");
   command.add_flag("--fail-on-timeout", o.fail_on_timeout, "The first timeout is the last attempt");
@@ -220,7 +222,7 @@ void add_settles(CLI::App& app, Command& chosen) {
       "  wq nack 12:34 --dead --error 'no such address'");
   nack.add_option("--error", options->error, "Error text, kept with the job");
   nack.add_option("--reason", options->reason,
-                  "Why it is dead, if it is: failed, timeout, cancelled, expired, unknown_type")
+                  "If dead: failed, timeout, cancelled, expired, unknown_type")
       ->check(CLI::IsMember({"failed", "timeout", "cancelled", "expired", "unknown_type"})
                   .description(""));
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")

@@ -76,9 +76,9 @@ Record cron_record(const wq_cron& cron) {
       .add("priority", cron.priority)
       .add("max_attempts", cron.max_attempts);
   if (cron.backoff_kind != 0) {
-    record.add("backoff",
-               backoff_record(cron.backoff_kind, cron.backoff_base_ms, cron.backoff_max_ms,
-                              cron.backoff_list_ms, cron.backoff_count));
+    record.add("backoff", backoff_record(cron.backoff_kind, cron.backoff_base_ms,
+                                         cron.backoff_max_ms, cron.backoff_list_ms,
+                                         cron.backoff_count, cron.backoff_jitter_permille));
   }
   if (cron.headers_count > 0) {
     record.add("headers", headers_list(cron.headers, cron.headers_count));

@@ -165,6 +165,7 @@ std::unique_ptr<ImportedCron> read_schedule(Members& members) {
   record.catch_up = members.small("catch_up");
   record.priority = static_cast<uint32_t>(members.number("priority", 255));
   record.max_attempts = members.small("max_attempts");
+  record.backoff_jitter_permille = cron->backoff.jitter_permille;
   record.backoff_kind = cron->backoff.kind;
   record.backoff_base_ms = cron->backoff.base_ms;
   record.backoff_max_ms = cron->backoff.max_ms;

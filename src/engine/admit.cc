@@ -82,6 +82,9 @@ Status admit_queue_config(const QueueConfig& config) {
     return invalid("full_policy: unknown value");
   }
   WQ_TRY(admit_delay_ms("dead_max_age_ms", config.dead_max_age_ms));
+  if (config.pause_kept && config.status != QueueStatus::disabled) {
+    return invalid("consumers_paused: goes with status disabled only");
+  }
   return admit_backoff(config.backoff);
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/planted.h"
-#include "engine/job_limits.h"
 #include "engine/cron.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
 #include "engine/unique.h"

@@ -57,8 +57,6 @@ Status Engine::run_checkpoint() {
     });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
-    observer_.checkpoint(frozen_lsn, wall_ms());
-    wake_followers();
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }
@@ -150,6 +148,8 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
 // Each step that makes the job table forget something raises the store version, see residency.h.
 void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
+  observer_.checkpoint(frozen_lsn, wall_ms());
+  wake_followers();
   ++store_version_;
   while (state_.drop_ended(evict_step_max)) {
     let_callers_in();

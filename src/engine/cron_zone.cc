@@ -38,8 +38,13 @@ struct Zone::Impl {
   cctz::time_zone zone = cctz::utc_time_zone();
 };
 
+Zone::Zone() = default;
+Zone::Zone(Zone&&) noexcept = default;
+Zone& Zone::operator=(Zone&&) noexcept = default;
+Zone::~Zone() = default;
+
 Result<Zone> Zone::load(std::string_view name) {
-  auto impl = std::make_shared<Impl>();
+  auto impl = std::make_unique<Impl>();
   if (!name.empty() && name != "UTC") {
     if (name.size() > zone_name_bytes_max || !name_is_plain(name)) {
       return Status(Code::invalid,

@@ -16,6 +16,11 @@ constexpr size_t zone_name_bytes_max = 64;
 
 class Zone {
  public:
+  Zone();  // to be assigned to
+  Zone(Zone&& other) noexcept;
+  Zone& operator=(Zone&& other) noexcept;
+  ~Zone();
+
   // "" and "UTC" need no database. INVALID: no such zone.
   static Result<Zone> load(std::string_view name);
 
@@ -38,7 +43,7 @@ class Zone {
 
  private:
   struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  std::unique_ptr<const Impl> impl_;
 };
 
 }  // namespace wq

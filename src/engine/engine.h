@@ -284,6 +284,8 @@ struct TxnResult {
   int64_t sum = 0;   // kv: add
 };
 
+struct CronPlan;  // cron_plan.h
+
 struct CronSpec {
   std::string_view expression;
   std::string_view zone;  // of the tz database; empty = UTC
@@ -596,6 +598,7 @@ class Engine {
 
   // ---- schedules (engine_cron.cc)
   struct CronSnapshot {
+    std::string name;
     QueueId queue = 0;
     std::string queue_name;
     CronState state;
@@ -608,6 +611,8 @@ class Engine {
   bool cron_is_due() const WQ_REQUIRES(mutex_);
   Status run_schedules();
   Status fire_schedule(std::string_view name, int64_t now_ms);
+  Status commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
+                     std::span<const std::string> envelopes, int64_t now_ms) WQ_REQUIRES(mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
@@ -621,6 +626,7 @@ class Engine {
   void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
   void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
+  int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);

@@ -92,6 +92,22 @@ bool keeps_times(const std::string& old, const CronRow& row) {
          before.value().zone == row.zone;
 }
 
+// The envelopes of the slots, as many as one record takes.
+Result<std::vector<std::string>> envelopes_of(const CronPlan& plan, const CronRow& row,
+                                              std::string_view name, int64_t now_ms) {
+  WQ_TRY_SET(const Envelope job, decode_envelope(row.envelope));
+  Encoder encoder;
+  std::vector<std::string> envelopes;
+  for (size_t bytes = 0; envelopes.size() < plan.slots.size();) {
+    if (envelopes.size() == record_slots_max || bytes > record_envelope_bytes_max) break;
+    const std::string slot = std::to_string(plan.slots[envelopes.size()]);
+    const std::vector<Header> headers = with_slot(job.headers, name, slot);
+    envelopes.emplace_back(as_text(encoder.envelope(headers, job.payload, job.backoff, now_ms)));
+    bytes += envelopes.back().size();
+  }
+  return envelopes;
+}
+
 }  // namespace
 
 // The schedule as it is, with its stored row.
@@ -99,6 +115,7 @@ Result<Engine::CronSnapshot> Engine::cron_snapshot(std::string_view name) {
   const std::string key = cron_row_key(name);
   for (;;) {
     CronSnapshot out;
+    out.name = name;
     uint64_t version = 0;
     {
       MutexLock lock(mutex_);
@@ -292,48 +309,63 @@ Status Engine::run_schedules() {
     // Trouble of this one alone: the others go on, and so does it once the cause is gone.
     if (Schedule* schedule = state_.cron.find(name)) {
       schedule->problem = status.message();
-      const bool space = status.code() == Code::no_space;
+      const bool space = status.code() == Code::no_space || status.code() == Code::full;
       state_.cron.wake_at(schedule, now_ms + (space ? no_space_rest_ms : problem_rest_ms));
     }
   }
   return {};
 }
 
+// Jobs that the queue has no room for stay due; of a disabled queue they are missed.
 Status Engine::fire_schedule(std::string_view name, int64_t now_ms) {
   WQ_TRY_SET(const CronSnapshot seen, cron_snapshot(name));
   const int64_t due_ms = seen.state.next_due_ms;
   if (seen.state.paused || due_ms == 0 || due_ms > now_ms) return {};
   WQ_TRY_SET(const CronRow row, decode_cron_row(as_bytes(seen.row)));
-  WQ_TRY_SET(const Envelope job, decode_envelope(row.envelope));
   WQ_TRY_SET(const Times times, read_times(row.expression, row.zone));
   WQ_TRY_SET(const CronPlan plan, plan_cron(times.expr, times.zone, due_ms, now_ms, row.catch_up));
+  WQ_TRY_SET(const std::vector<std::string> envelopes, envelopes_of(plan, row, name, now_ms));
   WQ_TRY(log_->wait_for_room());
-  Encoder encoder;
-  std::vector<std::string> envelopes;
-  for (size_t bytes = 0; envelopes.size() < plan.slots.size();) {
-    if (envelopes.size() == record_slots_max || bytes > record_envelope_bytes_max) break;
-    const std::string slot = std::to_string(plan.slots[envelopes.size()]);
-    const std::vector<Header> headers = with_slot(job.headers, name, slot);
-    envelopes.emplace_back(as_text(encoder.envelope(headers, job.payload, job.backoff, now_ms)));
-    bytes += envelopes.back().size();
-  }
   MutexLock lock(mutex_);
-  Schedule* schedule = state_.cron.find(name);
-  if (!schedule || schedule->put_lsn != seen.put_lsn || schedule->state != seen.state) return {};
-  WQ_TRY_SET(const Queue* queue, queue_for(schedule->queue));
-  const bool takes_jobs = queue->config.status != QueueStatus::disabled;
+  size_t fitting = 0;
+  std::vector<JobId> dropped;
+  for (bool room = false; !room;) {
+    Schedule* schedule = state_.cron.find(name);
+    if (!schedule || schedule->put_lsn != seen.put_lsn || schedule->state != seen.state) return {};
+    WQ_TRY_SET(Queue * queue, queue_for(schedule->queue));
+    if (queue->config.status == QueueStatus::disabled) break;
+    Load load;
+    Status refusal;
+    for (fitting = 0; fitting < envelopes.size(); ++fitting) {
+      const Load more{load.jobs + 1, load.bytes + envelopes[fitting].size()};
+      refusal = admit_load(*queue, more);
+      if (!refusal.ok()) break;
+      load = more;
+    }
+    if (fitting == 0 && !envelopes.empty()) return refusal;
+    WQ_TRY_SET(room, make_room(*queue, load, dropped));
+  }
+  if (!dropped.empty()) {
+    WQ_TRY(commit(begin_enqueue(seen.queue, now_ms, dropped)).take_status());
+  }
+  return commit_fire(seen, plan, row, {envelopes.data(), fitting}, now_ms);
+}
+
+Status Engine::commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
+                           std::span<const std::string> envelopes, int64_t now_ms) {
+  Schedule* schedule = state_.cron.find(seen.name);
+  const bool takes_jobs = !envelopes.empty();
   const size_t running = takes_jobs ? envelopes.size() : plan.slots.size();
   Command& command = begin(CommandType::cron_fire, now_ms);
-  command.queue = queue->id;
-  command.name = name;
-  command.cron.slot_ms = due_ms;
+  command.queue = seen.queue;
+  command.name = seen.name;
+  command.cron.slot_ms = seen.state.next_due_ms;
   CronState& after = command.cron.state = seen.state;
   const bool all = running == plan.slots.size();
   after.last_slot_ms = all ? plan.last_ms : plan.slots[running - 1];
   after.next_due_ms = all ? plan.next_due_ms : plan.slots[running];
   after.missed += plan.missed + (takes_jobs ? 0 : plan.slots.size());
   for (const std::string& envelope : envelopes) {
-    if (!takes_jobs) break;
     command.jobs.push_back({.id = state_.next_job_id + command.jobs.size(),
                             .max_attempts = row.max_attempts,
                             .priority = row.priority,

@@ -128,6 +128,7 @@ Status no_room_for_replay() {
 std::vector<Token> Engine::take_keyed(DeadStep& step) {
   std::vector<Token> keyed;
   const auto has_key = [&](const DeadStep::Found& found) {
+    mutex_.assert_held();
     const Job* job = found.stored.id == 0 ? state_.find(found.token.id) : nullptr;
     const auto stored = job ? nullptr : trusted_traits(found.stored.body.bytes());
     const JobTraits* traits = job ? job->traits.get() : stored.get();

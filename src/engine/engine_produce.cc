@@ -27,6 +27,24 @@ Status admit_to_queue(const Queue& queue) {
   return {};
 }
 
+namespace {
+
+// `accepted`: how many, from the first on, are good. The status is that of the next one.
+Status admit_jobs(std::span<const JobSpec> specs, uint64_t payload_bytes_max, int64_t now_ms,
+                  size_t& accepted) {
+  uint64_t bytes = 0;
+  for (accepted = 0; accepted < specs.size(); ++accepted) {
+    WQ_TRY(admit_job(specs[accepted], payload_bytes_max, now_ms));
+    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
   NewJob job;
   job.id = id;
@@ -112,17 +130,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
-  Status refusal;
-  uint64_t bytes = 0;
-  for (; accepted < specs.size(); ++accepted) {
-    refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
-    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
-    if (refusal.ok() && bytes > call_payload_bytes_max) {
-      refusal =
-          Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
-    }
-    if (!refusal.ok()) break;
-  }
+  const Status refusal = admit_jobs(specs, options_.payload_bytes_max, now_ms, accepted);
   for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
   WQ_TRY(wait_for_space());

@@ -134,7 +134,11 @@ uint64_t jobs_ahead(const Queue& queue, uint8_t priority, uint64_t position, boo
 
 std::string duration_text(int64_t duration_ms) {
   const int64_t ms = std::max<int64_t>(0, duration_ms);
-  const auto two = [](int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  const auto two = [](int64_t n) {
+    std::string digits = std::to_string(n);
+    if (digits.size() < 2) digits.insert(digits.begin(), '0');
+    return digits;
+  };
   const int64_t seconds = ms / 1000;
   const int64_t minutes = seconds / 60;
   const int64_t hours = minutes / 60;

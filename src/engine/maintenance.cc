@@ -133,19 +133,22 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.expiries().empty() && !WQ_PLANTED(expiry_timers_ignored)) {
     wait_ms = std::min(wait_ms, state_.expiries().first_ms() - now_ms);
   }
-  if (const Schedule* first = state_.cron.first(); first && cron_may_run()) {
-    wait_ms = std::min(wait_ms, first->wake_ms - now_ms);
-  }
-  if (!trim_wanted(now_ms)) {
-    if (!state_.importing) wait_ms = std::min(wait_ms, state_.dead_trim_ms - now_ms);
-  } else {
-    const bool room = state_.resident_bytes() <= memory_limit_;
-    wait_ms = room ? 0 : std::min(wait_ms, no_room_poll_ms);
-  }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
   return std::max<int64_t>(0, wait_ms);
+}
+
+// The same for the maintenance, which has more to do than a caller who waits for a job helps with.
+int64_t Engine::next_work_wait_ms() {
+  int64_t wait_ms = next_due_wait_ms();
+  const int64_t now_ms = wall_ms();
+  if (const Schedule* first = state_.cron.first(); first && cron_may_run()) {
+    wait_ms = std::clamp<int64_t>(first->wake_ms - now_ms, 0, wait_ms);
+  }
+  if (state_.importing) return wait_ms;
+  if (!trim_wanted(now_ms)) return std::min(wait_ms, state_.dead_trim_ms - now_ms);
+  return state_.resident_bytes() <= memory_limit_ ? 0 : std::min(wait_ms, no_room_poll_ms);
 }
 
 // After a change that may have made a timer the first: the maintenance thread is woken only if it
@@ -153,7 +156,7 @@ int64_t Engine::next_due_wait_ms() {
 void Engine::wake_for_timers() {
   if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
   if (WQ_PLANTED(timer_wakes_nobody)) return;
-  const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
+  const int64_t due_ns = environment_.clock->mono_ns() + next_work_wait_ms() * ns_per_ms;
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
 
@@ -266,7 +269,7 @@ void Engine::maintenance_loop() {
       const MutexGap gap(mutex_);
       continue;
     }
-    const int64_t wait_ms = next_due_wait_ms();
+    const int64_t wait_ms = next_work_wait_ms();
     if (stopping_) return;
     if (wait_ms == 0) {  // just now
       const MutexGap let_callers_in(mutex_);
@@ -354,7 +357,7 @@ Result<int64_t> Engine::tick() {
   if (checkpoint_due) WQ_TRY(run_checkpoint());
   if (more) return int64_t{0};
   MutexLock lock(mutex_);
-  const int64_t wait_ms = next_due_wait_ms();
+  const int64_t wait_ms = next_work_wait_ms();
   return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
 }
 

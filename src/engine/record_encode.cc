@@ -267,7 +267,9 @@ struct Encoder::Impl {
   std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
 
+  struct Parts;
   Bytes encode(const Command& command, ReusedBuilder& builder);
+  Parts put(FlatBufferBuilder& b, const Command& command);
   Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
 };
 
@@ -276,7 +278,7 @@ Encoder::~Encoder() = default;
 
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
   return impl_->encode(command, impl_->whole);
 }
@@ -292,10 +294,8 @@ Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
   return b.CreateVector(offsets);
 }
 
-Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
-  const uint32_t fields = command_fields(command.type);
-  FlatBufferBuilder& b = builder.start();
-
+// What of a command is put before its table is begun; nothing where its type has no such field.
+struct Encoder::Impl::Parts {
   Offset<Vector<const fb::NewJob*>> jobs;
   ByteVector envelopes;
   Offset<Vector<Offset<fb::SettleItem>>> settles;
@@ -308,53 +308,63 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   Offset<Vector<Offset<fb::KvChange>>> kv;
   Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
-  if (fields & field_parts) parts = put_parts(b, command);
   Offset<Vector<int64_t>> delays;
   ByteVector note;
-  if ((fields & field_delays) && !command.delays_ms.empty()) {
-    delays = b.CreateVector(command.delays_ms);
-  }
-  if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
-  if (fields & field_kv) kv = put_kv(b, command.kv);
+};
+
+Encoder::Impl::Parts Encoder::Impl::put(FlatBufferBuilder& b, const Command& command) {
+  const uint32_t fields = command_fields(command.type);
+  Parts out;
+  if (fields & field_parts) out.parts = put_parts(b, command);
+  const bool delayed = (fields & field_delays) && !command.delays_ms.empty();
+  if (delayed) out.delays = b.CreateVector(command.delays_ms);
+  if (fields & field_note) out.note = put_bytes(b, as_bytes(command.note));
+  if (fields & field_kv) out.kv = put_kv(b, command.kv);
   if (fields & field_imports) {
-    rows = put_import_rows(b, command.imports);
-    imports = put_imports(b, command.imports);
+    out.rows = put_import_rows(b, command.imports);
+    out.imports = put_imports(b, command.imports);
   }
-  if (fields & field_row) rows = put_bytes(b, command.row);
-  if (fields & field_jobs) {
-    if (!command.jobs.empty()) envelopes = put_envelopes(b, command.jobs);
-    if (!command.jobs.empty()) jobs = put_jobs(b, command.jobs);
+  if (fields & field_row) out.rows = put_bytes(b, command.row);
+  if ((fields & field_jobs) && !command.jobs.empty()) {
+    out.envelopes = put_envelopes(b, command.jobs);
+    out.jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
     settle_offsets.clear();
     for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
-    settles = b.CreateVector(settle_offsets);
+    out.settles = b.CreateVector(settle_offsets);
   } else if (fields & field_tokens) {
-    tokens = put_tokens(b, command.settles);
+    out.tokens = put_tokens(b, command.settles);
   }
-  if (fields & field_groups) groups = put_groups(b, command.groups);
-  if (fields & field_ids) ids = b.CreateVector(command.ids);
-  if (fields & field_config) config = put_config(b, command.config);
-  if (fields & field_name) name = put_bytes(b, as_bytes(command.name));
+  if (fields & field_groups) out.groups = put_groups(b, command.groups);
+  if (fields & field_ids) out.ids = b.CreateVector(command.ids);
+  if (fields & field_config) out.config = put_config(b, command.config);
+  if (fields & field_name) out.name = put_bytes(b, as_bytes(command.name));
+  return out;
+}
 
+Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
+  const uint32_t fields = command_fields(command.type);
+  FlatBufferBuilder& b = builder.start();
+  const Parts parts = put(b, command);
   fb::CommandBuilder table(b);
   table.add_now_ms(command.now_ms);
   if (fields & field_first_generation) table.add_first_generation(command.first_generation);
   if (fields & field_deadline) table.add_deadline_ms(command.deadline_ms);
-  table.add_jobs(jobs);
-  table.add_envelopes(envelopes);
-  table.add_tokens(tokens);
-  table.add_ids(ids);
-  table.add_groups(groups);
-  table.add_settles(settles);
-  table.add_name(name);
-  table.add_config(config);
-  table.add_imports(imports);
-  table.add_kv(kv);
-  table.add_parts(parts);
-  table.add_rows(rows);
-  table.add_delays_ms(delays);
-  table.add_note(note);
+  table.add_jobs(parts.jobs);
+  table.add_envelopes(parts.envelopes);
+  table.add_tokens(parts.tokens);
+  table.add_ids(parts.ids);
+  table.add_groups(parts.groups);
+  table.add_settles(parts.settles);
+  table.add_name(parts.name);
+  table.add_config(parts.config);
+  table.add_imports(parts.imports);
+  table.add_kv(parts.kv);
+  table.add_parts(parts.parts);
+  table.add_rows(parts.rows);
+  table.add_delays_ms(parts.delays);
+  table.add_note(parts.note);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
@@ -402,7 +412,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
 
 Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   const char* reason = check_job_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto body = put_bytes(b, envelope);
   const auto error = put_bytes(b, as_bytes(row.last_error));
@@ -434,7 +444,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
 
 Bytes Encoder::queue_row(const QueueRow& row) {
   const char* reason = check_queue_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
@@ -471,7 +481,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
 
 Bytes Encoder::meta_row(const MetaRow& row) {
   const char* reason = check_meta_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   std::vector<fb::Trash> entries;
   for (const TrashRow& trash : row.trash) {

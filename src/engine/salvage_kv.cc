@@ -63,6 +63,7 @@ Status walk(const Store& store, const KvVisit& visit, std::string& problem) {
   for (size_t holes = 0; holes < holes_max; ++holes) {
     const auto cursor = store.scan(Family::kv, next, std::string(kv_rows_end));
     for (; cursor->valid(); cursor->next()) {
+      if (cursor->key() >= kv_rows_end) break;  // a damaged store knows no upper bound
       next = std::string(cursor->key()) + '\0';
       const auto key = parse_kv_row_key(cursor->key());
       const std::optional<KvRow> row = decode_kv_row(cursor->value());

@@ -68,6 +68,29 @@ void State::remove_queue(Queue* queue) {
 
 // ---- jobs
 
+namespace {
+
+// All of it but the texts.
+void copy_history(Job* job, const JobRow& row) {
+  job->priority = row.priority;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->generation = row.generation;
+  job->leased_ms = row.leased_ms;
+  job->key_until_ms = row.key_until_ms;
+  job->first_dead_ms = row.first_dead_ms;
+}
+
+// Null for an empty text.
+std::unique_ptr<std::string> kept_text(std::string_view text) {
+  return text.empty() ? nullptr : std::make_unique<std::string>(text);
+}
+
+}  // namespace
+
 Job* State::add(Queue* queue, JobId id, BodyRef body) {
   auto job = std::make_unique<Job>();
   job->queue = queue;
@@ -98,10 +121,13 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
   job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  copy_history(job.get(), row);
+  job->last_error = kept_text(row.last_error);
+  job->progress = kept_text(row.progress);
+  // Nothing fails from here on: the table does not own the job.
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
-  set_history(job.get(), row);
   return job.release();
 }
 
@@ -359,16 +385,7 @@ void State::drop_expiries(Queue* queue) {
 }
 
 void State::set_history(Job* job, const JobRow& row) {
-  job->priority = row.priority;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
-  job->generation = row.generation;
-  job->leased_ms = row.leased_ms;
-  job->key_until_ms = row.key_until_ms;
-  job->first_dead_ms = row.first_dead_ms;
+  copy_history(job, row);
   set_error(job, row.last_error);
   set_progress(job, row.progress);
 }

@@ -108,7 +108,8 @@ class Look(CliCase):
         self.push("c", queue="q")
         stats = self.json("stat", "-q", "q")[0]["queues"][0]
         self.assertEqual((stats["ready"], stats["dropped_total"]), (2, 1))
-        self.assertIn("2 jobs, 1.0 MiB, drop-oldest", self.wq("queue", "show", "q").text)
+        shown = "\n".join(self.wq("queue", "show", "q").lines)
+        self.assertIn("2 jobs, 1.0 MiB, drop-oldest", shown)
 
     def test_clear_and_rm_ask_first(self):
         self.push("a", "b", queue="q")

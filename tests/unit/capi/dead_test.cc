@@ -101,7 +101,7 @@ TEST_F(CapiDead, BadQueries) {
   query.limit = 1'001;
   EXPECT_LT(wq_dead_list(queue_, &query, &batch, nullptr, err()), 0);
   query = WQ_DEAD_QUERY_INIT;
-  query.reason = 3;
+  query.reason = 9;
   EXPECT_CODE(WQ_E_UNSUPPORTED, wq_dead_list(queue_, &query, &batch, nullptr, err()));
   query = WQ_DEAD_QUERY_INIT;
   query.from_ms = -1;

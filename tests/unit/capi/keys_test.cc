@@ -175,13 +175,12 @@ struct Moved {
   size_t keys = 0;
 };
 
-int32_t move(const wq_store_record* store, const wq_queue_record* queue, const wq_job_record* job,
-             void* ctx) {
+int32_t move(const wq_export_item* item, void* ctx) {
   Moved& to = *static_cast<Moved*>(ctx);
-  if (store) return wq_import_begin(to.store, store, err());
-  if (queue) return wq_import_queue(to.store, queue, &to.queue, err());
-  to.keys += job->key.len + job->idempotency_key.len;
-  return wq_import_jobs(to.queue, job, 1, sizeof *job, err());
+  if (item->store) return wq_import_begin(to.store, item->store, err());
+  if (item->queue) return wq_import_queue(to.store, item->queue, &to.queue, err());
+  to.keys += item->job->key.len + item->job->idempotency_key.len;
+  return wq_import_jobs(to.queue, item->job, 1, sizeof *item->job, err());
 }
 
 TEST_F(CapiKeys, KeysMoveWithTheirJobs) {

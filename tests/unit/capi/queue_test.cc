@@ -73,7 +73,9 @@ TEST_F(CapiQueue, NoCreateOnlyFinds) {
 TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
-  EXPECT_EQ(config.fields, 63u);
+  EXPECT_EQ(config.fields, 63u | WQ_CONFIG_JOB_TTL | WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
+                               WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
+                               WQ_CONFIG_DEAD_MAX_AGE);
   EXPECT_EQ(config.max_running, 0u);
   EXPECT_EQ(config.max_retries, 3u);
   EXPECT_EQ(config.lease_ms, 60'000);

@@ -46,7 +46,7 @@ CronExpr expr_of(std::string_view text) {
 Zone zone_of(std::string_view name) {
   Result<Zone> zone = Zone::load(name);
   EXPECT_TRUE(zone.ok()) << zone.status().message();
-  return zone.ok() ? zone.value() : Zone::load("UTC").value();
+  return zone.ok() ? std::move(zone).value() : Zone();
 }
 
 // The next `count` times, joined.

@@ -62,6 +62,10 @@ class CronTest : public testing::TestWithParam<StoreKind> {
     put_wrote_ = call.lsn != 0;
     return status;
   }
+  void configure(const QueueConfig& config, uint32_t fields) {
+    CallOptions call;
+    ASSERT_TRUE(harness_.engine().configure(queue_, config, fields, call).ok());
+  }
   CronState state(std::string_view name) {
     const Result<CronView> view = harness_.engine().cron_get(name);
     EXPECT_TRUE(view.ok()) << view.status().message();
@@ -282,8 +286,34 @@ TEST_P(CronTest, TheStatusOfTheQueueCounts) {
   EXPECT_EQ(state("m").fired, 2u);
   EXPECT_EQ(state("m").missed, 3u);
   ASSERT_TRUE(engine.change_status(queue_, Engine::StatusChange::enable, call).ok());
+  ASSERT_TRUE(engine.change_status(queue_, Engine::StatusChange::resume, call).ok());
   harness_.advance(minute_ms);
   EXPECT_EQ(slots(), "1 2 6");
+}
+
+TEST_P(CronTest, AFullQueueTakesTheSlotsOnceItHasRoom) {
+  QueueConfig config;
+  config.max_depth = 2;
+  configure(config, config_max_depth);
+  ASSERT_TRUE(put("m", "* * * * *", 5).ok());
+  sleep_closed(5 * minute_ms);
+  EXPECT_NE(harness_.engine().cron_get("m").value().problem.find("max_depth:"), std::string::npos);
+  EXPECT_EQ(state("m").fired, 2u);
+  EXPECT_EQ(slots(), "1 2");
+  kill();
+  harness_.tick();
+  EXPECT_EQ(slots(), "3 4");
+  harness_.advance(1'000);
+  harness_.tick();
+  EXPECT_EQ(slots(), "5");
+  EXPECT_EQ(harness_.engine().cron_get("m").value().problem, "");
+  EXPECT_EQ(state("m").missed, 0u);
+
+  config.full_policy = FullPolicy::drop_oldest;
+  configure(config, config_full_policy);
+  sleep_closed(5 * minute_ms);
+  EXPECT_EQ(state("m").fired, 10u);
+  EXPECT_EQ(slots(), "9 10");
 }
 
 TEST_P(CronTest, ADeletedQueueTakesItsSchedulesAlong) {

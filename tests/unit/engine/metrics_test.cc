@@ -76,6 +76,15 @@ wq_queue_cancelled_total{queue="a \"b\\"} 0
 # HELP wq_queue_cleared_total Jobs removed by clear, and dead letters removed.
 # TYPE wq_queue_cleared_total counter
 wq_queue_cleared_total{queue="a \"b\\"} 0
+# HELP wq_queue_jobs_expired_total Jobs that ended because they did not start in time.
+# TYPE wq_queue_jobs_expired_total counter
+wq_queue_jobs_expired_total{queue="a \"b\\"} 0
+# HELP wq_queue_dropped_total Ready jobs that went for newer ones in a full queue.
+# TYPE wq_queue_dropped_total counter
+wq_queue_dropped_total{queue="a \"b\\"} 0
+# HELP wq_queue_dead_dropped_total Dead letters over the caps of the queue.
+# TYPE wq_queue_dead_dropped_total counter
+wq_queue_dead_dropped_total{queue="a \"b\\"} 0
 # HELP wq_queue_enqueue_rate_1m Jobs enqueued per second, over about a minute.
 # TYPE wq_queue_enqueue_rate_1m gauge
 wq_queue_enqueue_rate_1m{queue="a \"b\\"} 0

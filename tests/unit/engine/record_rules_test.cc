@@ -40,14 +40,17 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
-  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::key_forget) {
+    command.kv.push_back({.key = "u1234k", .erase = true});
+  } else {
+    command.kv.push_back({.key = "k", .value = "v"});
+  }
   if (type == CommandType::transact) {
     for (const CommandType part :
          {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
       command.parts.push_back(valid_command(part));
     }
   }
-  command.kv.push_back({.key = "u1234k", .erase = true});
   return command;
 }
 
@@ -224,23 +227,27 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Part>>> put_part
   return b.CreateVector(parts);
 }
 
+flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& config) {
+  const Backoff& policy = config.backoff;
+  const auto list = b.CreateVector(policy.list_ms);
+  const auto backoff =
+      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
+                        static_cast<uint16_t>(policy.jitter_permille));
+  return fb::CreateQueueConfig(
+      b, config.max_running, config.max_retries, config.lease_ms,
+      static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
+      policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
+      config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
   const auto bytes = [&](std::string_view text) {
     return b.CreateVector(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
-  const auto& policy = c.config.backoff;
-  const auto list = b.CreateVector(policy.list_ms);
-  const auto backoff =
-      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
-                        static_cast<uint16_t>(policy.jitter_permille));
-  const auto config = fb::CreateQueueConfig(
-      b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
-      static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms,
-      c.config.max_depth, c.config.max_bytes, static_cast<uint8_t>(c.config.full_policy),
-      c.config.dead_max_count, c.config.dead_max_age_ms, c.config.pause_kept);
+  const auto config = put_config(b, c.config);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;

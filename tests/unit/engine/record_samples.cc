@@ -278,8 +278,8 @@ QueueRow SampleMaker::queue_row() {
   out.id = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.name = name();
   out.config = config();
-  out.totals = {number(), number(), number(), number(), number(), number(), number(), number(),
-                number(), number(), number(), number(), number(), number()};
+  out.totals = {number(), number(), number(), number(), number(), number(), number(),
+                number(), number(), number(), number(), number(), number(), number()};
   if (prng_.below(2) == 0) {
     for (uint64_t& bytes : out.bytes) bytes = number();
   }
