@@ -92,11 +92,32 @@ done:
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
+     group key            1..512 bytes, any; limit of a group 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
      queues in one lease  1..256, none twice
      store path           1..4,095 bytes
 
-   4. CAVEATS
+   4. RATES AND GROUPS
+
+   RATES. A queue may limit how many of its jobs begin: wq_queue_config.rate_count of them within
+   any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
+   hands out no more than are left: WQ_EMPTY, or a wait that ends exactly when the next job may
+   begin. With a rate_burst of b up to b jobs may begin at once after an idle time, so that there
+   may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give its
+   share back. The limit is stored with the queue: closing, crashing and setting the clock back
+   give nobody more. A change by wq_queue_configure holds at once.
+
+   GROUPS. Of the jobs of a queue that name the same group key no more than a limit are leased or
+   running at once: one, unless wq_queue_config.group_limit or wq_job_spec.group_limit says
+   otherwise (if jobs of a group name different limits, that of the one that became ready last
+   counts). The others are parked: they count as ready, keep their place in the order of the queue,
+   cost a lease nothing however many they are, and hold up nobody else. The slot is free again by
+   the same change that ends the lease, whatever ends it: ack, nack, fail, release, expiry, cancel
+   or clear. A lowered limit cuts nothing that runs. Each group with jobs that wait or run takes about
+   600 bytes of memory and its key; groups without cost nothing.
+
+   5. CAVEATS
 
    Delivery is at least once. A job runs again when its lease expires before it is settled, when the
    process or machine dies in between, or when a settle at a weaker level than WQ_POWER is lost with
@@ -119,7 +140,7 @@ done:
    whose lease expires while you hold its batch is handed to somebody else.
    Signals: no function may be called in a signal handler.
 
-   5. GLOSSARY
+   6. GLOSSARY
 
    store       a directory with everything in it; opened by one process at a time
    queue       a named line of jobs with its own configuration
@@ -136,6 +157,8 @@ done:
    reclaim     take a lease back after its deadline: retry or dead
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
+   group       jobs of a queue with the same group key; a limit of them runs at once
+   parked      ready, but no slot of the group is free
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -254,6 +277,8 @@ extern "C" {
 #define WQ_CONFIG_DURABILITY 8u
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+#define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
+#define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -449,8 +474,14 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+  uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
+  uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
+  int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
+  uint32_t group_limit;    /* jobs of one group that run at once; default 1. See GROUPS */
+  uint32_t reserved_1;
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define WQ_QUEUE_CONFIG_INIT \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -469,9 +500,11 @@ typedef struct wq_queue_stats {
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -490,9 +523,12 @@ typedef struct wq_job_spec {
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
+  wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
+  uint32_t group_limit;   /* 0: the queue's */
+  uint32_t reserved_0;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, {NULL, 0}, 0, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -559,10 +595,13 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
+  wq_bytes group;             /* key of its group; empty: none */
+  uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
+  uint32_t reserved_0;
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -624,8 +663,9 @@ typedef struct wq_queue_record {
   int64_t created_ms;
   const wq_queue_config *config;
   const wq_queue_stats *stats; /* import: NULL is all zero */
+  int64_t rate_used_ns; /* how far the rate is used up, as a point in time in ns; 0: not at all */
 } wq_queue_record;
-#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, 0}
 
 /* A job on the way, with all that the store knows of it. */
 typedef struct wq_job_record {
@@ -655,10 +695,13 @@ typedef struct wq_job_record {
   wq_bytes payload;
   wq_bytes last_error;    /* up to 4 KiB */
   wq_bytes queue_name;    /* export only */
+  wq_bytes group;         /* key of its group; empty: none */
+  uint32_t group_limit;   /* its own; 0: the queue's */
+  uint32_t reserved_1;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
  * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.

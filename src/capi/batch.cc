@@ -52,6 +52,8 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.payload = view_bytes(envelope.payload);
   out.queue_name = view_bytes(name_of(batch, view));
   out.last_error = view_bytes(bytes_of(view.last_error));
+  out.group = view_bytes(envelope.group);
+  out.parked = view.parked ? 1 : 0;
   return out;
 }
 

@@ -228,6 +228,7 @@ Status check_stride(size_t stride, const char* field) {
   return bad_struct_size(field, stride, first_release_bytes<T>);
 }
 wq_queue_config public_config(const QueueConfig& in);  // queue.cc
+void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);

@@ -121,7 +121,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 320);
+WQ_SIZE(wq_queue_config, 344);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -135,8 +135,13 @@ WQ_AT(wq_queue_config, backoff_base_ms, 40);
 WQ_AT(wq_queue_config, backoff_max_ms, 48);
 WQ_AT(wq_queue_config, version, 56);
 WQ_AT(wq_queue_config, backoff_list_ms, 64);
+WQ_AT(wq_queue_config, rate_count, 320);
+WQ_AT(wq_queue_config, rate_burst, 324);
+WQ_AT(wq_queue_config, rate_window_ms, 328);
+WQ_AT(wq_queue_config, group_limit, 336);
+WQ_AT(wq_queue_config, reserved_1, 340);
 
-WQ_SIZE(wq_queue_stats, 144);
+WQ_SIZE(wq_queue_stats, 160);
 WQ_AT(wq_queue_stats, struct_size, 0);
 WQ_AT(wq_queue_stats, status, 4);
 WQ_AT(wq_queue_stats, ready, 8);
@@ -156,8 +161,10 @@ WQ_AT(wq_queue_stats, dead_total, 112);
 WQ_AT(wq_queue_stats, replayed_total, 120);
 WQ_AT(wq_queue_stats, cancelled_total, 128);
 WQ_AT(wq_queue_stats, cleared_total, 136);
+WQ_AT(wq_queue_stats, parked, 144);
+WQ_AT(wq_queue_stats, rate_wait_ms, 152);
 
-WQ_SIZE(wq_job_spec, 96);
+WQ_SIZE(wq_job_spec, 120);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -172,6 +179,9 @@ WQ_AT(wq_job_spec, backoff_count, 68);
 WQ_AT(wq_job_spec, backoff_base_ms, 72);
 WQ_AT(wq_job_spec, backoff_max_ms, 80);
 WQ_AT(wq_job_spec, backoff_list_ms, 88);
+WQ_AT(wq_job_spec, group, 96);
+WQ_AT(wq_job_spec, group_limit, 112);
+WQ_AT(wq_job_spec, reserved_0, 116);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -205,7 +215,7 @@ WQ_AT(wq_settle_item, flags, 32);
 WQ_AT(wq_settle_item, priority, 36);
 WQ_AT(wq_settle_item, error, 40);
 
-WQ_SIZE(wq_job, 152);
+WQ_SIZE(wq_job, 176);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -227,6 +237,9 @@ WQ_AT(wq_job, headers_count, 100);
 WQ_AT(wq_job, payload, 104);
 WQ_AT(wq_job, queue_name, 120);
 WQ_AT(wq_job, last_error, 136);
+WQ_AT(wq_job, group, 152);
+WQ_AT(wq_job, parked, 168);
+WQ_AT(wq_job, reserved_0, 172);
 
 WQ_SIZE(wq_dead_query, 40);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -263,15 +276,16 @@ WQ_AT(wq_store_record, next_generation, 24);
 WQ_AT(wq_store_record, queues, 32);
 WQ_AT(wq_store_record, jobs, 40);
 
-WQ_SIZE(wq_queue_record, 48);
+WQ_SIZE(wq_queue_record, 56);
 WQ_AT(wq_queue_record, struct_size, 0);
 WQ_AT(wq_queue_record, reserved_0, 4);
 WQ_AT(wq_queue_record, name, 8);
 WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
+WQ_AT(wq_queue_record, rate_used_ns, 48);
 
-WQ_SIZE(wq_job_record, 184);
+WQ_SIZE(wq_job_record, 208);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -298,6 +312,9 @@ WQ_AT(wq_job_record, headers_count, 128);
 WQ_AT(wq_job_record, payload, 136);
 WQ_AT(wq_job_record, last_error, 152);
 WQ_AT(wq_job_record, queue_name, 168);
+WQ_AT(wq_job_record, group, 184);
+WQ_AT(wq_job_record, group_limit, 200);
+WQ_AT(wq_job_record, reserved_1, 204);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

@@ -47,6 +47,11 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
     WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                         in.backoff_count, out.backoff));
   }
+  if (in.reserved_0 != 0) return invalid_field("spec.reserved_0", "is not 0");
+  Bytes group;
+  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
+  out.traits.group = as_text(group);
+  out.traits.group_limit = in.group_limit;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
   return {};
 }

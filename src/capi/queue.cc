@@ -6,9 +6,10 @@ namespace {
 
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION;
+                                 WQ_CONFIG_VERSION | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT;
 static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
-                              config_durability | config_backoff | config_version));
+                              config_durability | config_backoff | config_version | config_rate |
+                              config_group_limit));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -19,6 +20,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.max_retries = in->max_retries;
   out.lease_ms = in->lease_ms;
   out.version = in->version;
+  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  read_gates(*in, out);
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
       return invalid_field("config.durability", "is no durability level");
@@ -96,6 +99,13 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   return out;
 }
 
+// A rate without a burst has one of 1.
+void read_gates(const wq_queue_config& in, QueueConfig& out) {
+  out.rate = {in.rate_count, in.rate_burst, in.rate_window_ms};
+  if (out.rate.count != 0 && out.rate.burst == 0) out.rate.burst = 1;
+  out.group_limit = in.group_limit;
+}
+
 wq_queue_config public_config(const QueueConfig& in) {
   wq_queue_config out = WQ_QUEUE_CONFIG_INIT;
   out.fields = config_bits;
@@ -109,6 +119,10 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_base_ms = in.backoff.base_ms;
   out.backoff_max_ms = in.backoff.max_ms;
   out.version = in.version;
+  out.rate_count = in.rate.count;
+  out.rate_burst = in.rate.burst;
+  out.rate_window_ms = in.rate.window_ms;
+  out.group_limit = in.group_limit;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }
@@ -195,6 +209,8 @@ int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err
     WQ_TRY_SET(const wq::QueueStats found, engine.queue_stats(queue->id));
     wq_queue_stats out = wq::public_stats(found.status, found.counts, found.totals);
     out.oldest_ready_age_ms = found.oldest_ready_age_ms;
+    out.parked = found.parked;
+    out.rate_wait_ms = found.rate_wait_ms;
     wq::write_struct(stats, stats->struct_size, out);
     return {};
   });

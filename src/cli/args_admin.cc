@@ -144,7 +144,10 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   const auto options = std::make_shared<QueueSetOptions>();
   QueueSetOptions& o = *options;
   command.footer(
-      "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m");
+      "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m\n"
+      "  wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms\n"
+      "  wq queue set mail --rate 100/1m:20         # 20 at once after an idle time\n"
+      "  wq queue set mail --rate none --group-limit 2");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
       ->check(
@@ -156,6 +159,10 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
+  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
+      ->type_name("RATE");
+  command.add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""));
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {

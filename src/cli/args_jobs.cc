@@ -29,11 +29,13 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   find . -print0 | wq push --format null   # names with newlines are no problem
   wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
+  wq push --group user-7 a b c             # one after the other, others go on meanwhile
   wq push -- -x                            # -- before payloads that begin with -
   wq push --format jsonl < jobs.jsonl      # options per job:
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
+    {"payload":"x","group":"user-7","group_limit":2}
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
 pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
@@ -59,6 +61,11 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
                      "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
+  command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
+      ->type_name("KEY");
+  command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--group");
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");

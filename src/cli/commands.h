@@ -19,9 +19,10 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max;
+  std::string delay, at, backoff, durability, payload_max, group;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
+  uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
 };
@@ -109,8 +110,8 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability;
-  int64_t max_running = -1, max_retries = -1, version = -1;
+  std::string lease, backoff, durability, rate;
+  int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
 

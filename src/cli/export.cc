@@ -58,7 +58,16 @@ Record queue_record(const wq_queue_record& queue) {
       .add("backoff",
            backoff_record(config.backoff_kind, config.backoff_base_ms, config.backoff_max_ms,
                           config.backoff_list_ms, config.backoff_count))
-      .add("version", config.version);
+      .add("version", config.version)
+      .add("group_limit", config.group_limit);
+  if (config.rate_count != 0) {
+    Record rate;
+    rate.add("count", config.rate_count)
+        .add("window_ms", config.rate_window_ms)
+        .add("burst", config.rate_burst)
+        .add("used_ns", queue.rate_used_ns);
+    settings.add("rate", std::move(rate));
+  }
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -97,6 +106,10 @@ Record job_record(const wq_job_record& job) {
   if (job.backoff_kind != 0) {
     record.add("backoff", backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
                                          job.backoff_list_ms, job.backoff_count));
+  }
+  if (job.group.len > 0) {
+    record.add_bytes("group", view_of(job.group));
+    if (job.group_limit != 0) record.add("group_limit", job.group_limit);
   }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {

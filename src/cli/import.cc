@@ -106,9 +106,20 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
   return out;
 }
 
+// Answers how far it is used up.
+int64_t read_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.rate", json);
+  config.rate_count = members.small("count");
+  config.rate_window_ms = members.time("window_ms");
+  config.rate_burst = members.small("burst");
+  const int64_t used_ns = members.time("used_ns");
+  members.finish();
+  return used_ns;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error;
+  std::string payload, last_error, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -122,6 +133,7 @@ struct ImportedJob {
     record.headers_count = header_views.size();
     record.payload = bytes_of(payload);
     record.last_error = bytes_of(last_error);
+    record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -152,6 +164,8 @@ void read_job(Members& members, ImportedJob& job) {
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
   }
+  if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
+  if (members.has("group_limit")) record.group_limit = members.small("group_limit");
   if (members.has("headers")) {
     const Json& list = members.get("headers");
     if (!list.is_array()) fail_field("headers", "must be an array");
@@ -223,6 +237,9 @@ class Importer {
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    // Exports of before there were rates and groups have none.
+    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
     settings.finish();
     config.backoff_kind = backoff.kind;
     config.backoff_base_ms = backoff.base_ms;
@@ -247,6 +264,7 @@ class Importer {
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");
     record.config = &config;
+    record.rate_used_ns = rate_used_ns;
     record.stats = &stats;
     members.finish();
     wq_error err = WQ_ERROR_INIT;

@@ -209,6 +209,8 @@ JobDraft base_draft(const PushOptions& options) {
   draft.has_priority = options.priority >= 0;
   if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
   draft.max_attempts = options.max_attempts;
+  draft.group = options.group;
+  draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

@@ -38,6 +38,14 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
       config.backoff_list_ms[i] = backoff.list_ms[i];
     }
   }
+  if (!options.rate.empty()) {
+    config.fields |= WQ_CONFIG_RATE;
+    parse_rate("--rate", options.rate, config);
+  }
+  if (options.group_limit >= 0) {
+    config.fields |= WQ_CONFIG_GROUP_LIMIT;
+    config.group_limit = static_cast<uint32_t>(options.group_limit);
+  }
   return config;
 }
 
@@ -136,7 +144,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
   if (config.fields == 0) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
-        "--durability");
+        "--durability, --rate, --group-limit");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

@@ -61,6 +61,31 @@ Status admit_backoff(const Backoff& backoff) {
   return invalid("backoff_kind: unknown value");
 }
 
+namespace {
+
+Status admit_rate(const Rate& rate) {
+  if (rate.count == 0) {
+    return rate == Rate() ? Status() : invalid("rate_count: is 0, but there is a window or burst");
+  }
+  if (rate.count > rate_count_max) {
+    return invalid("rate_count: " + std::to_string(rate.count) + " is over the limit of 1000000");
+  }
+  if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) {
+    return invalid("rate_window_ms: " + std::to_string(rate.window_ms) +
+                   " is not within 1 ms and 366 days");
+  }
+  if (rate.burst >= 1 && rate.burst <= rate.count) return {};
+  return invalid("rate_burst: " + std::to_string(rate.burst) + " is not within 1 and rate_count");
+}
+
+Status admit_group_limit(uint32_t limit, uint32_t least) {
+  if (limit >= least && limit <= group_limit_max) return {};
+  return invalid("group_limit: " + std::to_string(limit) + " is not within " +
+                 std::to_string(least) + " and 1000000");
+}
+
+}  // namespace
+
 Status admit_queue_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) {
     return invalid("max_retries: " + std::to_string(config.max_retries) +
@@ -71,6 +96,8 @@ Status admit_queue_config(const QueueConfig& config) {
       config.durability != Durability::power) {
     return invalid("durability: unknown level");
   }
+  WQ_TRY(admit_rate(config.rate));
+  WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
 }
 
@@ -117,6 +144,15 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
   if (spec.max_attempts > max_retries_max + 1) {
     return invalid("max_attempts: " + std::to_string(spec.max_attempts) +
                    " is over the limit of 1000001");
+  }
+  const JobTraits& traits = spec.traits;
+  if (traits.group.size() > key_bytes_max) {
+    return Status(Code::too_large,
+                  "group: has " + std::to_string(traits.group.size()) + " bytes, the limit is 512");
+  }
+  WQ_TRY(admit_group_limit(traits.group_limit, 0));
+  if (traits.group_limit != 0 && traits.group.empty()) {
+    return invalid("group_limit: is set, but there is no group");
   }
   return admit_backoff(spec.backoff);
 }

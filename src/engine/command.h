@@ -35,6 +35,7 @@ enum class CommandType : uint16_t {
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
 };
 
 struct NewJob {

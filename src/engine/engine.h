@@ -128,6 +128,7 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
+  bool parked = false;  // ready, but its group has no slot free
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   BodyRef body;  // an Envelope, verified
@@ -165,6 +166,8 @@ struct QueueStats {
   uint64_t counts[job_state_count] = {};
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
+  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
 struct EngineStats {
@@ -205,6 +208,8 @@ enum ConfigField : uint32_t {
   config_backoff = 16,
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
+  config_rate = 1u << 24,
+  config_group_limit = 1u << 25,
 };
 
 struct CheckpointContent;
@@ -342,6 +347,7 @@ class Engine {
   StoreOptions store_options() const;
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
+  Status load_gates() WQ_REQUIRES(mutex_);
   Status load_leases() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
@@ -385,10 +391,15 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
+    std::string group = {};  // set: its line
   };
   enum class Selection : uint8_t { found, none, refill };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
+  uint32_t pick(Queue* queue, Lane& lane, uint32_t most, Lane*& cold) WQ_REQUIRES(mutex_);
+  Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
+  uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
+  void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -421,7 +432,9 @@ class Engine {
       WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
-  Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
+  Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
+  void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
@@ -484,6 +497,9 @@ class Engine {
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
+  std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
   CondVar memory_freed_;                  // a checkpoint ended

@@ -94,6 +94,57 @@ Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
   return paused ? Code::paused : Code::disabled;
 }
 
+// How many of `most` jobs the rate of the queue lets begin now. If it is none, whoever waits for
+// one is woken in time.
+uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
+  if (most == 0 || queue->config.rate.count == 0) return most;
+  const uint64_t tokens = queue->rate_tokens(now_ms);
+  if (tokens == 0) watch_rate(queue);
+  return std::min(most, tokens);
+}
+
+// After a step back of the clock the wait is counted from now.
+Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
+  for (const Queue* queue : queues) {
+    const int64_t tat_ns = queue->rate_tat_ns;
+    if (rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
+    Command& command = begin(CommandType::rate_rebase, now_ms);
+    command.queue = queue->id;
+    WQ_TRY(commit(command).take_status());
+  }
+  return {};
+}
+
+void Engine::want_refill(Queue* queue, Lane& lane) {
+  if (lane.refill_wanted) return;
+  refills_.push_back(LaneId{queue->id, lane.priority, lane.gate ? lane.gate->key : ""});
+  lane.refill_wanted = true;
+  maintenance_wake_.notify_one();
+}
+
+// Names up to `most` jobs of one priority in command_. `cold` is set if it ends at one that is only
+// in the store.
+uint32_t Engine::pick(Queue* queue, Lane& lane, uint32_t most, Lane*& cold) {
+  uint32_t taken = 0;
+  if (lane.open.empty()) {
+    for (Job* job = lane.head.front(); job && taken < most; job = lane.head.next(job)) {
+      command_.ids.push_back(job->id);
+      ++taken;
+    }
+    if (taken < most && lane.cold_count > 0) cold = &lane;
+  } else {
+    LanePicker picker(lane, picked_);
+    for (Job* job = nullptr; taken < most && (job = picker.next()) != nullptr; ++taken) {
+      command_.ids.push_back(job->id);
+    }
+    if (taken < most) cold = picker.cold();
+  }
+  if (lane.cold_count > 0 && lane.head_count < options_.lane_window / 2 + taken) {
+    want_refill(queue, lane);
+  }
+  return taken;
+}
+
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
 // the very first of them is only in the store, in lane `cold`; one that comes later just ends the
 // list.
@@ -107,27 +158,27 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
   for (Queue* queue : queues) {
     if (left == 0 || refill) break;
     if (!queue->consumable()) continue;
-    uint64_t allowed = std::min<uint64_t>(left, queue->free_slots());
-    if (WQ_PLANTED(max_running_unchecked)) allowed = left;
+    uint64_t slots = std::min<uint64_t>(queue->eligible(), queue->free_slots());
+    if (WQ_PLANTED(max_running_unchecked)) slots = left;
+    const auto allowed =
+        static_cast<uint32_t>(std::min<uint64_t>(left, may_lease(queue, now.wall_ms, slots)));
     uint32_t taken = 0;
     for (const auto& lane : queue->lanes) {
-      for (Job* job = lane->head.front(); job && taken < allowed; job = lane->head.next(job)) {
-        command.ids.push_back(job->id);
-        ++taken;
-      }
-      if (lane->cold_count > 0) {
-        if (lane->head_count < options_.lane_window / 2 + taken && !lane->refill_wanted) {
-          refills_.push_back(LaneId{queue->id, lane->priority});
-          lane->refill_wanted = true;
-          maintenance_wake_.notify_one();
-        }
-        if (taken < allowed) {
-          refill = true;
-          cold = LaneId{queue->id, lane->priority};
-        }
+      Lane* cold_lane = nullptr;
+      taken += pick(queue, *lane, allowed - taken, cold_lane);
+      if (cold_lane) {
+        refill = true;
+        cold = LaneId{queue->id, cold_lane->priority, cold_lane->gate ? cold_lane->gate->key : ""};
       }
       if (taken == allowed || refill) break;
     }
+    for (GroupGate* gate : picked_) {
+      for (const auto& line : gate->lines) {
+        if (line->cold_count > 0 && line->head_count <= gate->picked) want_refill(queue, *line);
+      }
+      gate->picked = 0;
+    }
+    picked_.clear();
     if (taken == 0) continue;
     left -= taken;
     const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
@@ -211,11 +262,12 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
       }
       at = now();
       WQ_TRY(run_due(at, due_step_max).take_status());
+      WQ_TRY(rebase_rates(queues, at.wall_ms));
       LaneId cold{};
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
       if (selection == Selection::refill) {
-        WQ_TRY(refill_lane(cold.queue, cold.priority));
+        WQ_TRY(refill_lane(cold));
       } else if (delays_wanted(at.wall_ms)) {
         WQ_TRY(load_delays());
       } else {

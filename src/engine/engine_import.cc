@@ -53,6 +53,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   spec.headers = job.envelope.headers;
   spec.max_attempts = row.max_attempts;
   spec.backoff = job.envelope.backoff;
+  spec.traits = job.envelope.traits;
   return admit_job(spec, payload_bytes_max, 0);
 }
 
@@ -124,6 +125,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
   WQ_TRY(admit_queue_name(queue.name));
   WQ_TRY(admit_queue_config(queue.config));
   WQ_TRY(check_time("created_ms", queue.created_ms));
+  if (queue.rate_tat_ns < 0) return invalid("rate_tat_ns: is negative");
   if (queue.config.version == 0) return invalid("version: is 0");
   if (queue.config.status > QueueStatus::disabled) return invalid("status: unknown value");
   Lsn lsn = 0;
@@ -140,6 +142,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
     row.config = queue.config;
     row.totals = queue.totals;
     row.created_ms = queue.created_ms;
+    row.rate_tat_ns = queue.rate_tat_ns;
     Command& command = begin(CommandType::import_queue);
     command.queue = id;
     command.row = import_encoder_.queue_row(row);

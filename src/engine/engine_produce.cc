@@ -182,6 +182,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
       view.deadline_ms = job.deadline_ms;
     }
   }
+  view.parked = is_parked(job);
   if (job.last_error) view.last_error = *job.last_error;
   view.body = job.body;
 }
@@ -202,6 +203,10 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  if (row.state == JobState::ready) {  // only in the store: behind others of its group
+    const auto gate = queue.gates.find(group_of(stored.body));
+    view.parked = gate != queue.gates.end() && gate->second->parked > 0;
+  }
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
   view.body = std::move(stored.body);

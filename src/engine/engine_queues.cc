@@ -15,6 +15,20 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
   if (fields & config_status) into.status = from.status;
+  if (fields & config_rate) into.rate = from.rate;
+  if (fields & config_group_limit) into.group_limit = from.group_limit;
+}
+
+// The line of a group whose first job is before all others; null if there is none.
+Lane* oldest_line(const Queue& queue) {
+  Lane* oldest = nullptr;
+  for (const auto& [key, gate] : queue.gates) {
+    for (const auto& line : gate->lines) {
+      if (line->count == 0) continue;
+      if (!oldest || line->first_position(0) < oldest->first_position(0)) oldest = line.get();
+    }
+  }
+  return oldest;
 }
 
 // The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane
@@ -26,6 +40,9 @@ int64_t oldest_since_ms(const Queue& queue) {
       oldest_ms = std::min(oldest_ms, job->since_ms);
       if (job->position >= first_tail_seq) break;
     }
+  }
+  if (const Lane* line = oldest_line(queue)) {
+    oldest_ms = std::min(oldest_ms, line->head.front()->since_ms);
   }
   return oldest_ms;
 }
@@ -178,14 +195,18 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     for (const auto& lane : queue->lanes) {
       if (age_is_cold(*lane)) cold = lane.get();
     }
+    Lane* line = oldest_line(*queue);
+    if (line && line->head.empty()) cold = line;
     if (cold) {
-      WQ_TRY(refill_lane(id, cold->priority));
+      WQ_TRY(refill_lane({id, cold->priority, cold->gate ? cold->gate->key : ""}));
       continue;
     }
     QueueStats out;
     out.status = queue->config.status;
     for (size_t i = 0; i < job_state_count; ++i) out.counts[i] = queue->counts[i];
     out.totals = queue->totals;
+    out.parked = queue->parked;
+    out.rate_wait_ms = rate_wait_ms(queue->config.rate, queue->rate_tat_ns, wall_ms());
     const int64_t since_ms = oldest_since_ms(*queue);
     if (since_ms != INT64_MAX) {
       out.oldest_ready_age_ms = std::max<int64_t>(0, wall_ms() - since_ms);

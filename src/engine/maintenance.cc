@@ -1,6 +1,7 @@
 // Maintenance: expiry, promotion, refill, and the loops of the engine's threads. Every step under
 // the mutex is bounded; what is left over is done by the next step.
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/engine.h"
@@ -60,7 +61,32 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.handled += command.ids.size();
     due.more |= promotable();
   }
+  wake_rated(now.wall_ms);
   return due;
+}
+
+void Engine::watch_rate(Queue* queue) {
+  if (queue->rate_watched || WQ_PLANTED(rate_wakes_nobody)) return;
+  rate_watch_.push_back(queue->id);
+  queue->rate_watched = true;
+  wake_for_timers();
+}
+
+// Whoever waits for a job that its queue's rate may let begin by now. A lease that finds it used up
+// again has it watched again.
+void Engine::wake_rated(int64_t now_ms) {
+  for (size_t i = 0; i < rate_watch_.size();) {
+    Queue* queue = state_.find_queue(rate_watch_[i]);
+    if (queue && queue->rate_tokens(now_ms) == 0) {
+      ++i;
+      continue;
+    }
+    rate_watch_[i] = rate_watch_.back();
+    rate_watch_.pop_back();
+    if (!queue) continue;
+    queue->rate_watched = false;
+    wake_queue(queue);
+  }
 }
 
 // A resident job behind the cursor may have an earlier one before it that is not loaded yet.
@@ -91,6 +117,11 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.delays().empty() && first_delay_is_first(state_.cold_delayed_count() > 0)) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
   }
+  for (const QueueId id : rate_watch_) {
+    const Queue* queue = state_.find_queue(id);
+    if (!queue) continue;
+    wait_ms = std::min(wait_ms, rate_wait_ms(queue->config.rate, queue->rate_tat_ns, now_ms));
+  }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
@@ -107,12 +138,11 @@ void Engine::wake_for_timers() {
 }
 
 // Reads the next page of a lane into its head. On return the lane may still be empty: look again.
-Status Engine::refill_lane(QueueId id, uint8_t priority) {
-  Queue* queue = state_.find_queue(id);
-  if (!queue) return {};
-  const Lane& lane = queue->lane(priority);
-  if (lane.cold_count == 0) return {};
-  const LaneRange range{id, priority, lane.cold_low, lane.cold_high};
+Status Engine::refill_lane(const LaneId& id) {
+  Queue* queue = state_.find_queue(id.queue);
+  const Lane* lane = queue ? state_.find_lane(queue, id.group, id.priority) : nullptr;
+  if (!lane || lane->cold_count == 0) return {};
+  const LaneRange range(*queue, *lane);
   const uint64_t version = store_version_;
   // Short of memory, a lane gets just enough to go on with, and a checkpoint is due that evicts.
   PageLimits limits = page_limits;
@@ -123,6 +153,7 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
+  if (!id.group.empty()) limits.rows = std::min(limits.rows, line_refill_rows_max);
   limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
@@ -165,12 +196,12 @@ Result<bool> Engine::maintain() {
     }
   }
   if (!refills_.empty()) {
-    const LaneId lane = refills_.back();
+    const LaneId id = std::move(refills_.back());
     refills_.pop_back();
-    if (Queue* queue = state_.find_queue(lane.queue)) {
-      queue->lane(lane.priority).refill_wanted = false;
+    if (Queue* queue = state_.find_queue(id.queue)) {
+      if (Lane* lane = state_.find_lane(queue, id.group, id.priority)) lane->refill_wanted = false;
     }
-    WQ_TRY(refill_lane(lane.queue, lane.priority));
+    WQ_TRY(refill_lane(id));
     more = true;
   }
   return more;

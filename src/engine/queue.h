@@ -11,16 +11,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "engine/job.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
 namespace wq {
 
+struct Lane;
 struct Waiter;
+
+// Lines of groups that have a free slot, by the place of their first job; see gate.h.
+using OpenLines = std::set<std::pair<uint64_t, Lane*>>;
 
 struct Lane {
   explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
@@ -34,6 +42,9 @@ struct Lane {
   uint64_t cold_low = 0;
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
+  GroupGate* gate = nullptr;        // set: it is a line of this group
+  uint64_t open_at = 0;        // a line: its key in the queue's open lines; 0 = it is not there
+  OpenLines open;              // not a line: the open lines of this priority
 
   bool in_head(const Job* job) const { return cold_count == 0 || job->position < cold_low; }
 
@@ -44,6 +55,48 @@ struct Lane {
     return none;
   }
 };
+
+using Lanes = std::vector<std::unique_ptr<Lane>>;  // by priority
+
+inline Lanes::const_iterator lane_place(const Lanes& lanes, uint8_t priority) {
+  return std::lower_bound(
+      lanes.begin(), lanes.end(), priority,
+      [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
+}
+
+// One group of a queue; see gate.h.
+struct GroupGate {
+  Queue* queue = nullptr;
+  std::string key;
+  uint32_t limit = 0;     // 0 = the queue's
+  uint32_t picked = 0;    // by the lease under construction
+  uint64_t running = 0;   // leased and running jobs
+  uint64_t waiting = 0;   // ready jobs
+  uint64_t parked = 0;    // ready jobs that no slot is free for
+  uint64_t number = 0;    // of its lines; 0 = it has none
+  bool changed = false;   // in State::changed_gates_
+  bool stored = false;    // the store has a row of it
+  Lanes lines;
+
+  uint64_t free_slots() const;
+  Lane* find_line(uint8_t priority) const {
+    const auto place = lane_place(lines, priority);
+    return place != lines.end() && (*place)->priority == priority ? place->get() : nullptr;
+  }
+  Lane& line(uint8_t priority) {
+    if (Lane* found = find_line(priority)) return *found;
+    Lane& added = **lines.insert(lane_place(lines, priority), std::make_unique<Lane>(priority));
+    added.gate = this;
+    return added;
+  }
+};
+
+struct GateKeyHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view key) const { return hash64(as_bytes(key), 0); }
+};
+using Gates =
+    std::unordered_map<std::string, std::unique_ptr<GroupGate>, GateKeyHash, std::equal_to<>>;
 
 // Ready seqs start in the middle, so that a job can be put in front of the first for ever.
 constexpr uint64_t first_tail_seq = 1ull << 62;
@@ -68,13 +121,17 @@ struct Queue {
   uint64_t next_dead_seq = 1;
   int64_t created_ms = 0;
 
-  std::vector<std::unique_ptr<Lane>> lanes;  // by priority
+  Lanes lanes;
+  Gates gates;               // groups with ready, leased or running jobs
+  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  int64_t rate_tat_ns = 0;   // see rate.h
   PlaceList leased;                          // leased and running, in lease order
   PlaceList dead;                            // resident dead jobs, by dead seq
   WaitList waiters;                          // first come, first woken
   bool changed = false;                      // in State::changed_queues
   bool deleted = false;
-  bool wake_wanted = false;  // in State::wake_queue
+  bool wake_wanted = false;   // in State::wake_queue
+  bool rate_watched = false;  // in Engine::rate_watch_
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
@@ -90,21 +147,25 @@ struct Queue {
     return running >= config.max_running ? 0 : config.max_running - running;
   }
 
+  // Ready jobs that may be leased, as far as their groups are concerned.
+  uint64_t eligible() const { return count(JobState::ready) - parked; }
+  uint64_t rate_tokens(int64_t now_ms) const {
+    return wq::rate_tokens(config.rate, rate_tat_ns, now_ms);
+  }
+
   Lane& lane(uint8_t priority) {
-    const auto place = std::lower_bound(
-        lanes.begin(), lanes.end(), priority,
-        [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
+    const auto place = lane_place(lanes, priority);
     if (place != lanes.end() && (*place)->priority == priority) return **place;
     return **lanes.insert(place, std::make_unique<Lane>(priority));
   }
 
-  // The lane whose first job is leased next; null when nothing is ready.
-  Lane* first_lane() const {
-    for (const auto& lane : lanes) {
-      if (lane->count > 0) return lane.get();
-    }
-    return nullptr;
-  }
 };
+
+// A lowered limit never cuts what runs.
+inline uint64_t GroupGate::free_slots() const {
+  const uint64_t most = limit != 0 ? limit : queue->config.group_limit;
+  const uint64_t held = running + picked;
+  return held >= most ? 0 : most - held;
+}
 
 }  // namespace wq

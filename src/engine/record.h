@@ -76,7 +76,8 @@ struct QueueRow {
   uint64_t next_front_seq = 0;
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
-  std::vector<LaneRow> lanes = {};
+  std::vector<LaneRow> lanes = {};  // without the lines of groups
+  int64_t rate_tat_ns = 0;          // see rate.h
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -88,6 +89,7 @@ struct TrashRow {
   uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
   uint64_t seq_high = 0;
   Lsn lsn = 0;  // the command that made it trash
+  bool lines = false;  // ready: of the groups, whose line has its number within seq_low..seq_high
 };
 
 struct MetaRow {
@@ -136,6 +138,7 @@ struct EnvelopeView {
   Bytes payload;
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
+  Bytes group;  // empty = none
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count

@@ -48,6 +48,8 @@ JobTraits read_traits(const fb::Traits* table) {
   JobTraits traits;
   traits.expires_ms = table->expires_ms();
   traits.retry_until_ms = table->retry_until_ms();
+  traits.group = as_text(vector_bytes(table->group()));
+  traits.group_limit = table->group_limit();
   return traits;
 }
 
@@ -96,6 +98,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.durability = static_cast<Durability>(table->durability());
   out.status = static_cast<QueueStatus>(table->status());
   out.version = table->version();
+  out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
+  out.group_limit = table->group_limit();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -107,7 +111,10 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   Envelope envelope;
   envelope.payload = image.in_input(vector_bytes(table->payload()));
   envelope.enqueued_ms = table->enqueued_ms();
-  if (table->traits() != nullptr) envelope.traits = read_traits(table->traits());
+  if (table->traits() != nullptr) {
+    envelope.traits = read_traits(table->traits());
+    envelope.traits.group = as_text(image.in_input(as_bytes(envelope.traits.group)));
+  }
   if (table->headers() != nullptr) {
     envelope.headers.reserve(table->headers()->size());
     for (const fb::Header* header : *table->headers()) {
@@ -140,6 +147,7 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
+  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
   return view;
 }
 

@@ -53,6 +53,8 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::rate_rebase:
+      return "rate_rebase";
   }
   return "unknown";
 }
@@ -182,6 +184,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
+  json.number("group_limit", config.group_limit);
+  if (config.rate.count != 0) {
+    json.number("rate_count", config.rate.count);
+    json.number("rate_burst", config.rate.burst);
+    json.time("rate_window_ms", config.rate.window_ms);
+  }
   json.string("backoff", backoff_name(config.backoff.kind));
   const BackoffKind kind = config.backoff.kind;
   if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {

@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
@@ -42,6 +43,7 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->next_front_seq = row.next_front_seq;
   queue->next_dead_seq = row.next_dead_seq;
   queue->created_ms = row.created_ms;
+  queue->rate_tat_ns = row.rate_tat_ns;
   for (const LaneRow& lane_row : row.lanes) {
     Lane& lane = queue->lane(lane_row.priority);
     lane.count = lane.cold_count = lane_row.count;
@@ -90,7 +92,12 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->position = row.position;
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
-  job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  if (row.state == JobState::ready && !group_of(*job).empty()) {
+    job->gate = gate_of(queue, group_of(*job));
+    job->line = job->gate->number;
+  }
+  job->stored =
+      StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id, job->line};
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
@@ -106,6 +113,7 @@ void State::link_stored(Job* job) {
     case JobState::leased:
     case JobState::running:
       job->queue->leased.push_back(job);
+      hold_slot(job);
       if (job->deadline_ms != 0) leases_.add(job, job->deadline_ms);
       break;
     default:
@@ -148,7 +156,7 @@ void State::leave(Job* job) {
     case JobState::gone:
       return;
     case JobState::ready: {
-      Lane& lane = queue->lane(job->priority);
+      Lane& lane = lane_of(job);
       if (job->place.linked()) {
         if (lane.in_head(job)) --lane.head_count;
         job->place.unlink();
@@ -173,6 +181,7 @@ void State::leave(Job* job) {
   --queue->count(job->state);
   touch(queue);
   job->deadline_ms = 0;
+  if (job->gate) leave_gate(job);
 }
 
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
@@ -180,14 +189,14 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   job->state = JobState::ready;
   job->epoch = queue->epoch(JobState::ready);
   job->since_ms = now_ms;
-  Lane& lane = queue->lane(job->priority);
+  job->position = front ? queue->next_front_seq-- : queue->next_tail_seq++;
+  if (!group_of(*job).empty()) enter_line(job);
+  Lane& lane = lane_of(job);
   ++lane.count;
   if (front) {
-    job->position = queue->next_front_seq--;
     lane.head.push_front(job);
     ++lane.head_count;
   } else {
-    job->position = queue->next_tail_seq++;
     if (lane.cold_count == 0) {
       lane.head.push_back(job);
       ++lane.head_count;
@@ -197,6 +206,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   }
   ++queue->count(JobState::ready);
   touch(queue);
+  if (job->gate) settle_gate(*job->gate);
   want_wake(queue);
 }
 
@@ -225,6 +235,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   ++queue->count(JobState::leased);
   touch(queue);
+  hold_slot(job);
   if (job->traits) on_leased(*this, *job, now_ms);
 }
 
@@ -239,6 +250,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   queue->leased.push_back(job);
   ++queue->count(JobState::running);
   touch(queue);
+  hold_slot(job);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
@@ -270,6 +282,8 @@ void State::discard(Job* job) {
   touch(job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
+  job->gate = nullptr;
+  job->line = 0;
   job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
@@ -318,6 +332,13 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
       lane->count = lane->cold_count = lane->head_count = 0;
       row.priority = lane->priority;
       trash.push_back(row);
+    }
+    const auto waits = [](const auto& entry) { return entry.second->waiting > 0; };
+    if (std::any_of(queue->gates.begin(), queue->gates.end(), waits)) {
+      row.priority = 0;
+      row.lines = true;
+      trash.push_back(row);
+      clear_lines(queue);
     }
   } else if (state == JobState::dead) {
     garbage_.splice_back(queue->dead);
@@ -403,10 +424,12 @@ void State::capture(Job* job) {
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
   row.deadline_ms = job->deadline_ms;
+  out.line = job->line;
   if (job->last_error) out.error = *job->last_error;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;
-  job->stored = StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
+  job->stored = StoredPlace{job->state,    job->priority,  !body_is_new,
+                            job->position, job->queue->id, job->line};
 }
 
 bool State::capture_some(size_t limit) {
@@ -440,6 +463,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     row.next_front_seq = queue->next_front_seq;
     row.next_dead_seq = queue->next_dead_seq;
     row.created_ms = queue->created_ms;
+    row.rate_tat_ns = queue->rate_tat_ns;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       row.lanes.push_back(

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace wq {
 
 struct JobTraits {
   int64_t expires_ms = 0;      // wall time at which a job that did not start ends; 0 = never
   int64_t retry_until_ms = 0;  // wall time after which a lost attempt is the last; 0 = no such time
+
+  std::string_view group;    // no more than a limit of one group run at once; empty = none
+  uint32_t group_limit = 0;  // 0 = the queue's
 
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }

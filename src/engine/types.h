@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "engine/rate.h"
 #include "io/log.h"
 
 namespace wq {
@@ -63,6 +64,8 @@ struct QueueConfig {
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
   uint64_t version = 1;  // raised by each configure
+  Rate rate = {};            // of leases
+  uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -96,6 +99,7 @@ constexpr size_t error_bytes_max = 4 * 1024;
 constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;
+constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;
 constexpr uint64_t payload_bytes_absolute_max = 256ull << 20;

@@ -54,6 +54,10 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) return out;
   if (prng_.below(2) == 0) out.expires_ms = time_ms();
   if (prng_.below(2) == 0) out.retry_until_ms = time_ms();
+  if (prng_.below(2) == 0) {
+    out.group = keep("g" + bytes(key_bytes_max - 1));
+    out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+  }
   return out;
 }
 
@@ -66,6 +70,13 @@ QueueConfig SampleMaker::config() {
   out.status = static_cast<QueueStatus>(prng_.below(3));
   out.backoff = backoff();
   out.version = number();
+  out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) {
+    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
+    out.rate.window_ms =
+        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+  }
   return out;
 }
 
