@@ -39,6 +39,9 @@ class File {
   virtual ~File() = default;
   virtual const std::string& path() const = 0;
   virtual Result<uint64_t> size() = 0;
+  // Of what has a place on the disk already, so that a write changes nothing but bytes; the rest is
+  // holes. Less than that where the file system compresses.
+  virtual Result<uint64_t> allocated_bytes() = 0;
   // Sets the length; new bytes read as zeros and occupy nothing until written.
   virtual Status resize(uint64_t bytes) = 0;
   // Data, length and all other metadata of the file, but not its name: see Io::sync_dir. A failure

@@ -117,7 +117,7 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
   WQ_TRY_SET(file_, io_.open(final_path, OpenMode::read_write));
   WQ_TRY(open_direct(final_path));
   outcome->written_bytes += segment_header_bytes;
-  outcome->begun.push_back({final_path, header.seq, header.first_lsn, 0});
+  outcome->begun.push_back({final_path, header.seq, header.first_lsn, 0, !spare.has_value()});
   seq_ = header.seq;
   end_ = segment_header_bytes;
   last_lsn_ = header.first_lsn - 1;

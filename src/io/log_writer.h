@@ -24,6 +24,7 @@ struct LiveSegment {
   uint64_t seq = 0;
   Lsn first_lsn = 0;
   uint64_t frame_bytes = 0;
+  bool grows = false;  // made without a spare: each barrier has to keep metadata of the file, too
 };
 
 struct WriteOutcome {
@@ -60,8 +61,8 @@ class LogWriter {
   // The same file once more, past the page cache; null where the file system has no such thing.
   std::unique_ptr<File> direct_;
   uint32_t plain_barriers_ = 0;  // groups in a row that found nothing unsynced before them
-  uint64_t seq_ = 0;            // of file_, or of the segment that precedes the first one
-  uint64_t end_ = 0;            // behind the last frame
+  uint64_t seq_ = 0;             // of file_, or of the segment that precedes the first one
+  uint64_t end_ = 0;             // behind the last frame
   uint64_t last_hash_ = 0;
   Lsn last_lsn_ = 0;
   bool unsynced_ = false;  // file_ has writes that no barrier covers

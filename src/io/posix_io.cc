@@ -87,6 +87,13 @@ Result<uint64_t> PosixFile::size() {
   return static_cast<uint64_t>(info.st_size);
 }
 
+Result<uint64_t> PosixFile::allocated_bytes() {
+  constexpr uint64_t stat_block_bytes = 512;  // whatever st_blksize says
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return errno_status(path_, "fstat");
+  return static_cast<uint64_t>(info.st_blocks) * stat_block_bytes;
+}
+
 Status PosixFile::resize(uint64_t bytes) {
   int result = 0;
   do {

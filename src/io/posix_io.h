@@ -19,6 +19,7 @@ class PosixFile final : public File {
 
   const std::string& path() const override { return path_; }
   Result<uint64_t> size() override;
+  Result<uint64_t> allocated_bytes() override;
   Status resize(uint64_t bytes) override;
   Status sync() override;
   int fd() const { return fd_; }

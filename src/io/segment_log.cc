@@ -46,7 +46,7 @@ SegmentLogImpl::SegmentLogImpl(Io& io, Clock& clock, LogOptions options, OpenedL
   MutexLock lock(mutex_);
   for (const LogSegment& segment : found_) {
     live_.push_back({segment.path, segment.header.seq, segment.header.first_lsn,
-                     segment.end - segment_header_bytes});
+                     segment.end - segment_header_bytes, false});
   }
   // What was found is never written to: the first append goes to a new segment.
   plan_segment(found_.empty() ? 1 : found_.back().header.seq + 1, options_.segment_bytes);
@@ -65,6 +65,13 @@ void SegmentLogImpl::make_place(uint64_t frame) {
   // A planned segment that has no frame yet is enlarged instead of being left empty.
   const bool unused = place_.offset == segment_header_bytes;
   plan_segment(unused ? place_.seq : place_.seq + 1, bytes);
+}
+
+// The first segment of a new store, and one that came before its spare was ready: as soon as there
+// is a spare the log goes on in that.
+void SegmentLogImpl::leave_growing_segment() {
+  if (place_.seq != growing_seq_ || spares_->ready() == 0) return;
+  plan_segment(place_.seq + 1, options_.segment_bytes);
 }
 
 Result<Lsn> SegmentLogImpl::append(Bytes body) {
@@ -222,6 +229,7 @@ void SegmentLogImpl::flush_group() {
   mutex_.lock();
 
   if (status.ok()) status = account(outcome, power, spent_ns);
+  if (status.ok()) leave_growing_segment();
   if (status.ok()) {
     // Only the flusher stores these, one at a time, so they grow in order. Release: see reached().
     process_lsn_.store(flight_last_, std::memory_order_release);
@@ -274,6 +282,9 @@ Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t 
     live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
   } catch (const std::bad_alloc&) {
     return Code::no_memory;  // a segment that nobody knows of would never be released
+  }
+  for (const LiveSegment& begun : outcome.begun) {
+    if (begun.grows) growing_seq_ = begun.seq;
   }
   for (const AppendRun& run : flight_.runs()) {
     for (LiveSegment& segment : live_) {

@@ -60,6 +60,7 @@ class SegmentLogImpl final : public SegmentLog {
   Lsn reached(Durability level) const;
   void plan_segment(uint64_t seq, uint64_t segment_bytes) WQ_REQUIRES(mutex_);
   void make_place(uint64_t frame) WQ_REQUIRES(mutex_);
+  void leave_growing_segment() WQ_REQUIRES(mutex_);
   void want(Lsn lsn, Durability level) WQ_REQUIRES(mutex_);
   bool wants_unmet() const WQ_REQUIRES(mutex_);
   bool flush_is_due(int64_t now_ns) const WQ_REQUIRES(mutex_);
@@ -93,7 +94,8 @@ class SegmentLogImpl final : public SegmentLog {
   std::array<uint32_t, 2> sleepers_ WQ_GUARDED_BY(mutex_){};  // on group_done_
   CondVar work_;                                              // the background flusher sleeps on it
   AppendBuffer active_ WQ_GUARDED_BY(mutex_);
-  SegmentPlace place_ WQ_GUARDED_BY(mutex_);  // of the next frame
+  SegmentPlace place_ WQ_GUARDED_BY(mutex_);        // of the next frame
+  uint64_t growing_seq_ WQ_GUARDED_BY(mutex_) = 0;  // the newest segment made without a spare
   bool flushing_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t group_ WQ_GUARDED_BY(mutex_) = 0;  // number of the group in flight, or of the last one
   bool flight_power_ WQ_GUARDED_BY(mutex_) = false;

@@ -68,18 +68,22 @@ std::optional<SpareFile> SparePool::take() {
   return spare;
 }
 
+// A segment that was left early and grew until then is no cheaper to write to than a new file. What
+// is missing behind the last frame of a full one is no matter.
+Result<bool> SparePool::fit_for_spare(const std::string& path) {
+  WQ_TRY_SET(const auto file, io_.open(path, OpenMode::read));
+  WQ_TRY_SET(const uint64_t bytes, file->size());
+  if (bytes != options_.segment_bytes) return false;
+  WQ_TRY_SET(const uint64_t allocated_bytes, file->allocated_bytes());
+  return allocated_bytes >= bytes - bytes / 8;
+}
+
 Status SparePool::recycle(const std::vector<std::string>& paths) {
   if (paths.empty()) return Code::ok;
   std::vector<SpareFile> renamed;
   for (const std::string& path : paths) {
-    uint64_t bytes = 0;
-    {
-      WQ_TRY_SET(const auto file, io_.open(path, OpenMode::read));
-      WQ_TRY_SET(bytes, file->size());
-    }
-    const bool keep =
-        bytes == options_.segment_bytes && ready() + renamed.size() < options_.kept_max;
-    if (!keep) {
+    WQ_TRY_SET(const bool fit, fit_for_spare(path));
+    if (!fit || ready() + renamed.size() >= options_.kept_max) {
       WQ_TRY(io_.unlink(path));
       continue;
     }

@@ -51,6 +51,7 @@ class SparePool {
   Status directory_failure() const;
 
  private:
+  Result<bool> fit_for_spare(const std::string& path);
   Result<bool> zero_step(IoQueue& queue) WQ_REQUIRES(work_mutex_);
   Status finish_spare() WQ_REQUIRES(work_mutex_);
   Status begin_spare() WQ_REQUIRES(work_mutex_);

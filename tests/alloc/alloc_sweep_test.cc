@@ -6,7 +6,6 @@
 // all. Whatever happens, all that was acknowledged before is there after a reopen.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -17,6 +16,7 @@
 #include "alloc/alloc_script.h"
 #include "alloc/alloc_world.h"
 #include "base/prng.h"
+#include "quantity.h"
 #include "test_seed.h"
 
 namespace wq {
@@ -155,10 +155,6 @@ void Sweep::sweep_step(size_t step, bool sticky, uint64_t stride) {
   }
 }
 
-bool is_long() {
-  return std::getenv("WQ_LONG") != nullptr;
-}
-
 TEST(AllocSweep, EveryCallOnTheSimulatedDisk) {
   Sweep sweep(WorldKind::simulated);
   for (size_t step = 0; step < script().size() && !HasFailure(); ++step) {
@@ -175,8 +171,8 @@ TEST(AllocSweep, RealDiskAndRocksDb) {
   Sweep sweep(WorldKind::rocks);
   for (size_t step = 0; step < script().size() && !HasFailure(); ++step) {
     const std::string name = script()[step].name;
-    if (!is_long() && name != "open an empty store" && name != "close at the end") continue;
-    for (const bool sticky : {false, true}) sweep.sweep_step(step, sticky, is_long() ? 1 : 11);
+    if (!long_run() && name != "open an empty store" && name != "close at the end") continue;
+    for (const bool sticky : {false, true}) sweep.sweep_step(step, sticky, long_run() ? 1 : 11);
   }
   sweep.tell();
   EXPECT_GT(sweep.refused, 4u);
@@ -268,7 +264,7 @@ class Threaded {
 
 TEST(AllocSweep, ThreadsOfTheStoreSurvive) {
   const uint64_t seed = test_seed();
-  const uint64_t rounds = is_long() ? 20'000 : 400;
+  const uint64_t rounds = long_run() ? 20'000 : 400;
   for (uint64_t i = 0; i < rounds && !HasFailure(); ++i) {
     SCOPED_TRACE("round " + std::to_string(i));
     Threaded(seed + i).run();

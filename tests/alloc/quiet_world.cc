@@ -21,6 +21,10 @@ class QuietFile final : public File {
     const Quiet quiet;
     return inner_->size();
   }
+  Result<uint64_t> allocated_bytes() override {
+    const Quiet quiet;
+    return inner_->allocated_bytes();
+  }
   Status resize(uint64_t bytes) override {
     const Quiet quiet;
     return inner_->resize(bytes);

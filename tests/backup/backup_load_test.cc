@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "base/prng.h"
 #include "engine/backup.h"
 #include "engine/engine.h"
+#include "quantity.h"
 #include "test_seed.h"
 
 namespace wq {
@@ -188,7 +188,7 @@ TEST_F(BackupLoad, IsTheStoreAtItsLsn) {
     threads.emplace_back([this, seed = prng.next()] { produce(seed); });
     threads.emplace_back([this, seed = prng.next()] { work(seed); });
   }
-  const int rounds = std::getenv("WQ_LONG") != nullptr ? 60 : 4;
+  const int rounds = scaled(4, 60);
   std::vector<BackupReport> reports;
   uint64_t during = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,16 +16,9 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "quantity.h"
 
 namespace wq {
-
-// The whole quantity of a bug case instead of the one for CI.
-inline bool long_run() {
-  return std::getenv("WQ_LONG") != nullptr;
-}
-inline int scaled(int in_ci, int in_long_runs) {
-  return long_run() ? in_long_runs : in_ci;
-}
 
 constexpr int64_t us_per_s = 1'000'000;
 inline int64_t now_us() {

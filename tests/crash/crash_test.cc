@@ -12,7 +12,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,6 +20,7 @@
 
 #include "base/prng.h"
 #include "crash/oracle.h"
+#include "quantity.h"
 #include "support/child_process.h"
 #include "test_seed.h"
 
@@ -202,7 +202,7 @@ class CrashTest : public testing::Test {
 };
 
 TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
-  const int kills = std::getenv("WQ_LONG") != nullptr ? 5'000 : 100;
+  const int kills = scaled(100, 5'000);
   for (int i = 0; i < kills && oracle_.violations().empty() && !HasFailure(); ++i) run_and_kill();
   if (oracle_.violations().empty() && !HasFailure()) drain_and_close();
   print_figures();
@@ -251,7 +251,7 @@ TEST_F(CrashTest, KilledAtEachNamedPlace) {
                                "record.cancel.after",
                                "record.dead_replay.after",
                                "record.dead_remove.before"};
-  const int rounds = std::getenv("WQ_LONG") != nullptr ? 17 : 2;  // 31 places: over 500 kills
+  const int rounds = scaled(2, 17);  // 31 places: over 500 kills
   std::array<int, std::size(names)> hits{};
   for (int round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < std::size(names); ++i) {

@@ -62,6 +62,7 @@ class PointFile final : public File {
   explicit PointFile(std::unique_ptr<File> inner) : inner_(std::move(inner)) {}
   const std::string& path() const override { return inner_->path(); }
   Result<uint64_t> size() override { return inner_->size(); }
+  Result<uint64_t> allocated_bytes() override { return inner_->allocated_bytes(); }
   Status resize(uint64_t bytes) override {
     Status status = inner_->resize(bytes);
     point("resize.after");

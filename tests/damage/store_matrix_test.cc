@@ -13,6 +13,7 @@
 #include "base/prng.h"
 #include "damage/store_picture.h"
 #include "engine/salvage.h"
+#include "quantity.h"
 #include "test_seed.h"
 
 namespace wq {
@@ -20,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ByteVector = std::vector<std::byte>;
-
-bool long_run() {
-  return std::getenv("WQ_LONG") != nullptr;
-}
 
 // ---- our own files
 
@@ -156,6 +153,7 @@ std::string segment_of(const SimDisk& disk) {
 
 TEST(StoreMatrix, LogAndFormatFile) {
   Prng prng(test_seed());
+  const size_t sample = scaled<size_t>(5, 1, 25);
   for (const bool closed : {false, true}) {
     LoggedStore store = logged_store(closed);
     for (const std::string& path : {segment_of(store.disk), std::string("store/FORMAT")}) {
@@ -167,7 +165,7 @@ TEST(StoreMatrix, LogAndFormatFile) {
         if (good[at] == std::byte{0} && at % 97 != 0) continue;
         const uint64_t bit = prng.below(8);
         for (int change = 0; change < 3; ++change) {
-          if (!long_run() && change != 0 && at % 5 != 0) continue;
+          if (change != 0 && at % sample != 0) continue;
           ByteVector bytes = good;
           if (change == 0) bytes[at] ^= std::byte{1} << bit;
           if (change == 1) bytes.resize(at);
@@ -179,7 +177,7 @@ TEST(StoreMatrix, LogAndFormatFile) {
                 path + " at " + std::to_string(at) + " change " + std::to_string(change) + " bit " +
                     std::to_string(bit),
                 change == 2, tally);
-          if (at % 5 == 0 || long_run()) {
+          if (at % sample == 0) {
             SimDisk again = store.disk.copy();
             again.write_file(path, bytes);
             // One bit spoils one record, and that has one job at most; the header has none.
@@ -430,16 +428,17 @@ TEST(StoreMatrix, FilesOfTheColdStore) {
     matrix.run(file, &zeros, name + " zeroed");
     if (good.empty()) continue;
     // In even steps over the file: each kind of block of a table is met.
-    const size_t flips = long_run() ? good.size() : std::min<size_t>(good.size(), 14);
+    const size_t flips = std::min<size_t>(good.size(), scaled<size_t>(14, SIZE_MAX, 4));
     for (size_t i = 0; i < flips && !HasFatalFailure(); ++i) {
       const size_t at = i * good.size() / flips + prng.below(good.size() / flips);
       ByteVector bytes = good;
       bytes[at] ^= std::byte{1} << prng.below(8);
       matrix.run(file, &bytes, name + " at " + std::to_string(at));
     }
-    for (size_t i = 1; i < (long_run() ? 40u : 4u) && !HasFatalFailure(); ++i) {
+    const size_t cuts = scaled<size_t>(4, 40, 2);
+    for (size_t i = 1; i < cuts && !HasFatalFailure(); ++i) {
       ByteVector bytes = good;
-      bytes.resize(good.size() * i / (long_run() ? 40 : 4));
+      bytes.resize(good.size() * i / cuts);
       matrix.run(file, &bytes, name + " cut to " + std::to_string(bytes.size()));
     }
   }

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "model/isolate.h"
+#include "quantity.h"
 #include "test_seed.h"
 
 namespace wq::model {
@@ -25,7 +26,7 @@ constexpr size_t shrink_runs_max = 2'000;
 
 size_t streams_to_run(size_t standard) {
   if (const char* given = std::getenv("WQ_SEEDS")) return std::strtoull(given, nullptr, 0);
-  return std::getenv("WQ_LONG") != nullptr ? standard * 50 : standard;
+  return scaled(standard, standard * 50, (standard + 2) / 3);
 }
 
 using Rares = std::array<uint64_t, rare_count>;

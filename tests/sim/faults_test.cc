@@ -15,11 +15,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
 #include "base/prng.h"
+#include "quantity.h"
 #include "sim/deeds.h"
 #include "support/store_wrapper.h"
 #include "test_seed.h"
@@ -226,14 +226,10 @@ bool is_harmless(const Variant& variant, const std::string& struck) {
          struck.starts_with("unlink ") || struck == "list store/db" || struck == "mkdir store/db";
 }
 
-bool is_long() {
-  return std::getenv("WQ_LONG") != nullptr;
-}
-
 // Where a sweep with steps begins: always the same in CI, another place with each long run.
 uint64_t first_of(uint64_t step) {
   const uint64_t seed = test_seed();
-  return is_long() ? Prng(seed).below(step) : 0;
+  return long_run() ? Prng(seed).below(step) : 0;
 }
 
 void sweep_disk(StoreKind store, uint64_t step, const char* label) {
@@ -310,12 +306,12 @@ TEST(Faults, EachCallOfTheDiskInTurn) {
 }
 
 TEST(Faults, EachCallOfTheDiskUnderTheLogAndRocksDb) {
-  sweep_disk(StoreKind::sim_rocks, is_long() ? 1 : 31, "RocksDB");
+  sweep_disk(StoreKind::sim_rocks, long_run() ? 1 : 31, "RocksDB");
 }
 
 TEST(Faults, ADiskThatIsFullAtAnyPoint) {
   sweep_capacity(StoreKind::memory, 4096, "memory store");
-  sweep_capacity(StoreKind::sim_rocks, is_long() ? 4096 : 65536, "RocksDB");
+  sweep_capacity(StoreKind::sim_rocks, long_run() ? 4096 : 65536, "RocksDB");
 }
 
 // A write that went elsewhere reads back as damage, or as a torn tail if nothing was written behind

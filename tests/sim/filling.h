@@ -6,19 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/prng.h"
+#include "quantity.h"
 #include "support/engine_harness.h"
 
 namespace wq::sim {
 
 inline int cycles() {
-  return std::getenv("WQ_LONG") ? 200 : 4;
+  return scaled(4, 200);
 }
 
 class Filling {

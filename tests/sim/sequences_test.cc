@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "quantity.h"
 #include "sim/crash_points.h"
 #include "sim/deeds.h"
 #include "test_seed.h"
@@ -50,7 +50,7 @@ CrashPlan short_plan() {
 }
 
 TEST(Sequences, EachEndsInAPromisedStateWhereverThePowerGoes) {
-  const size_t length_max = std::getenv("WQ_LONG") ? 3 : 2;
+  const size_t length_max = scaled<size_t>(2, 3);
   Tally tally;
   uint64_t sequences = 0;
   for (size_t length = 1; length <= length_max; ++length) {
@@ -75,7 +75,7 @@ TEST(Sequences, OnRocksDb) {
   CrashPlan plan = short_plan();
   plan.interrupt_step = UINT64_MAX;
   plan.again_step = UINT64_MAX;
-  plan.events_step = std::getenv("WQ_LONG") ? 1 : 5;
+  plan.events_step = scaled<uint64_t>(5, 1, 15);
   Tally tally;
   for (size_t i = 0; i < short_deed_count; ++i) {
     const std::vector<Deed> deeds = {static_cast<Deed>(i), Deed::checkpoint};

@@ -426,6 +426,7 @@ class SimFile final : public File {
     if (state_.stopped()) return status_from_errno(EIO, path_, "fstat");
     return static_cast<uint64_t>(state_.inodes[id_].cached.size());
   }
+  Result<uint64_t> allocated_bytes() override { return size(); }  // it has no holes
   Status resize(uint64_t bytes) override {
     MutexLock lock(state_.mutex);
     if (const auto struck = state_.strike(sim_resize, path_)) {

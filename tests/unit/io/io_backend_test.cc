@@ -234,6 +234,27 @@ TEST_P(IoBackendTest, LogOnTheRealFileSystem) {
   EXPECT_EQ(scan.found.last_lsn, 780u);
 }
 
+TEST_P(IoBackendTest, ASegmentWithHolesIsNoSpare) {
+  LogOptions options = small_options(directory_);
+  options.segment_bytes = 256 << 10;
+  auto log = SegmentLog::open(*io_, system_clock(), options);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  append_records(**log, 1);
+  ASSERT_TRUE((*log)->close().ok());
+  log->reset();
+  log = SegmentLog::open(*io_, system_clock(), options);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  append_records(**log, 1);
+  ASSERT_TRUE((*log)->trim(2).ok());
+  EXPECT_EQ((*log)->stats().segments_spare, 0u) << "256 KiB of which 8 KiB have a place";
+  // Those that are full but for a bit are kept.
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE((*log)->wait(append_record(**log, 240 << 10), Durability::power).ok());
+  }
+  ASSERT_TRUE((*log)->trim((*log)->last_lsn()).ok());
+  EXPECT_GT((*log)->stats().segments_spare, 0u);
+}
+
 TEST(MakeIo, EnvironmentOverridesTheAutomaticChoice) {
   const char* const before = std::getenv("WQ_IO");
   const std::string saved = before != nullptr ? before : "";
