@@ -161,7 +161,8 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
       ->type_name("LEVEL");
   command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
       ->type_name("RATE");
-  command.add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
+  command
+      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
       ->check(CLI::Range(1, 1'000'000).description(""));
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));

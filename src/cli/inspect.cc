@@ -86,8 +86,8 @@ void print_queues(Output& out, const std::vector<NamedStats>& queues) {
   for (const NamedStats& queue : queues) {
     const wq_queue_stats& stats = queue.stats;
     table.add({printable(queue.name, 60), status_name(stats.status), format_count(stats.ready),
-               format_count(stats.parked), format_count(stats.delayed), format_count(stats.leased), format_count(stats.running),
-               format_count(stats.dead),
+               format_count(stats.parked), format_count(stats.delayed), format_count(stats.leased),
+               format_count(stats.running), format_count(stats.dead),
                stats.ready == 0 ? "-" : format_duration(stats.oldest_ready_age_ms),
                format_count(stats.enqueued_total), format_count(stats.acked_total),
                format_count(stats.nacked_total), format_count(stats.expired_total)});

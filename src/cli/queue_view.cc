@@ -107,8 +107,7 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                  config.max_running == 0 ? "no limit" : format_count(config.max_running),
                  format_count(config.max_retries), format_exact_duration(config.lease_ms),
                  durability_name(config.durability), backoff_text(config), rate_text(config),
-                 format_count(config.group_limit),
-                 std::to_string(config.version)});
+                 format_count(config.group_limit), std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

@@ -143,8 +143,8 @@ Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& chec
     const StoredPlace& before = job.before;
     const auto old_row =
         index_of(before.state, before.queue, before.priority, before.position, job.id, before.line);
-    const auto new_row =
-        index_of(job.row.state, job.row.queue, job.row.priority, job.row.position, job.id, job.line);
+    const auto new_row = index_of(job.row.state, job.row.queue, job.row.priority, job.row.position,
+                                  job.id, job.line);
     if (old_row == new_row) continue;
     if (!old_row.second.empty()) {
       indexes[static_cast<size_t>(old_row.first)].push_back(IndexRow{old_row.second, "", true});

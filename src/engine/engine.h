@@ -128,7 +128,7 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
-  bool parked = false;  // ready, but its group has no slot free
+  bool parked = false;     // ready, but its group has no slot free
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   BodyRef body;  // an Envelope, verified

@@ -115,7 +115,8 @@ Status StoreExport::Cursors::tell_lane(const std::string& prefix, const LineJobs
   for (ready->seek(prefix); ready->valid() && ready->key().starts_with(prefix); ready->next()) {
     const auto key = parse_ready_key(ready->key());
     const auto id = parse_id_value(ready->value());
-    if (!key || !id) return Status(Code::corrupt, "db: malformed row of queue '" + queue.name + "'");
+    if (!key || !id)
+      return Status(Code::corrupt, "db: malformed row of queue '" + queue.name + "'");
     for (; next != lines.end() && next->first < key->seq; ++next) {
       WQ_TRY(tell(queue, next->second, visitor));
     }

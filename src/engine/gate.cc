@@ -191,8 +191,9 @@ Status State::load_gate(std::string_view key, std::string_view value) {
   const auto row = decode_gate_row(value);
   Queue* queue = name ? find_queue(name->queue) : nullptr;
   if (!row || !queue || queue->gates.contains(name->group)) {
-    return Status(Code::corrupt, "db: family meta: the row of a group is out of place; run wq "
-                                 "verify, then restore a backup");
+    return Status(Code::corrupt,
+                  "db: family meta: the row of a group is out of place; run wq "
+                  "verify, then restore a backup");
   }
   GroupGate& gate = *gate_of(queue, name->group);
   gate.limit = row->limit;

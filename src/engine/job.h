@@ -36,7 +36,7 @@ struct Job {
   int64_t timer_ms = 0;
   Queue* queue = nullptr;
   GroupGate* gate = nullptr;  // of its group, while it is ready, leased or running
-  uint64_t line = 0;     // ready jobs of a group: the number of their line
+  uint64_t line = 0;          // ready jobs of a group: the number of their line
   JobId id = 0;
   uint64_t position =
       0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq

@@ -23,7 +23,7 @@ struct JobKey {
 std::optional<JobKey> parse_job_key(std::string_view key);
 
 std::string ready_key(QueueId queue, uint8_t priority,
-                      uint64_t seq);                          // queue:4 priority:1 seq:8 -> id:8
+                      uint64_t seq);  // queue:4 priority:1 seq:8 -> id:8
 // The jobs of a group lie in the same family, below the queue 0, which no queue has:
 // 0:4 queue:4 line:8 priority:1 seq:8 -> id:8
 std::string line_key(QueueId queue, uint64_t line, uint8_t priority, uint64_t seq);

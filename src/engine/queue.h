@@ -42,7 +42,7 @@ struct Lane {
   uint64_t cold_low = 0;
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
-  GroupGate* gate = nullptr;        // set: it is a line of this group
+  GroupGate* gate = nullptr;   // set: it is a line of this group
   uint64_t open_at = 0;        // a line: its key in the queue's open lines; 0 = it is not there
   OpenLines open;              // not a line: the open lines of this priority
 
@@ -68,14 +68,14 @@ inline Lanes::const_iterator lane_place(const Lanes& lanes, uint8_t priority) {
 struct GroupGate {
   Queue* queue = nullptr;
   std::string key;
-  uint32_t limit = 0;     // 0 = the queue's
-  uint32_t picked = 0;    // by the lease under construction
-  uint64_t running = 0;   // leased and running jobs
-  uint64_t waiting = 0;   // ready jobs
-  uint64_t parked = 0;    // ready jobs that no slot is free for
-  uint64_t number = 0;    // of its lines; 0 = it has none
-  bool changed = false;   // in State::changed_gates_
-  bool stored = false;    // the store has a row of it
+  uint32_t limit = 0;    // 0 = the queue's
+  uint32_t picked = 0;   // by the lease under construction
+  uint64_t running = 0;  // leased and running jobs
+  uint64_t waiting = 0;  // ready jobs
+  uint64_t parked = 0;   // ready jobs that no slot is free for
+  uint64_t number = 0;   // of its lines; 0 = it has none
+  bool changed = false;  // in State::changed_gates_
+  bool stored = false;   // the store has a row of it
   Lanes lines;
 
   uint64_t free_slots() const;
@@ -122,13 +122,13 @@ struct Queue {
   int64_t created_ms = 0;
 
   Lanes lanes;
-  Gates gates;               // groups with ready, leased or running jobs
-  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
-  int64_t rate_tat_ns = 0;   // see rate.h
-  PlaceList leased;                          // leased and running, in lease order
-  PlaceList dead;                            // resident dead jobs, by dead seq
-  WaitList waiters;                          // first come, first woken
-  bool changed = false;                      // in State::changed_queues
+  Gates gates;              // groups with ready, leased or running jobs
+  uint64_t parked = 0;      // ready jobs that wait for a slot of their group
+  int64_t rate_tat_ns = 0;  // see rate.h
+  PlaceList leased;         // leased and running, in lease order
+  PlaceList dead;           // resident dead jobs, by dead seq
+  WaitList waiters;         // first come, first woken
+  bool changed = false;     // in State::changed_queues
   bool deleted = false;
   bool wake_wanted = false;   // in State::wake_queue
   bool rate_watched = false;  // in Engine::rate_watch_
@@ -158,7 +158,6 @@ struct Queue {
     if (place != lanes.end() && (*place)->priority == priority) return **place;
     return **lanes.insert(place, std::make_unique<Lane>(priority));
   }
-
 };
 
 // A lowered limit never cuts what runs.

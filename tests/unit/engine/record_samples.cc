@@ -216,6 +216,7 @@ QueueRow SampleMaker::queue_row() {
   out.next_front_seq = number();
   out.next_dead_seq = number();
   out.created_ms = time_ms();
+  out.rate_tat_ns = time_ms();
   const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
   for (size_t i = 0; i < lanes; ++i) {
     out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
@@ -241,6 +242,7 @@ MetaRow SampleMaker::meta_row() {
                          .seq_low = low,
                          .seq_high = low + prng_.below(uint64_t{1} << 62),
                          .lsn = number()});
+    out.trash.back().lines = out.trash.back().state == JobState::ready && prng_.below(2) == 0;
   }
   return out;
 }
@@ -304,6 +306,7 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::queue_clear:
       return a.queue == b.queue && a.states == b.states;
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return a.queue == b.queue;
     case CommandType::enqueue:
       return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
@@ -349,7 +352,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
 bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   const auto parts = [](const QueueRow& r) {
     return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
-                    r.next_dead_seq, r.created_ms);
+                    r.next_dead_seq, r.created_ms, r.rate_tat_ns);
   };
   const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
     return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);
@@ -366,8 +369,9 @@ bool same_meta_row(const MetaRow& a, const MetaRow& b) {
                     r.uuid_high);
   };
   const auto same_trash = [](const TrashRow& x, const TrashRow& y) {
-    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn) ==
-           std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low, y.seq_high, y.lsn);
+    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn,
+                    x.lines) == std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low,
+                                         y.seq_high, y.lsn, y.lines);
   };
   return parts(a) == parts(b) && same_all(a.trash, b.trash, same_trash);
 }
