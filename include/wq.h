@@ -104,8 +104,8 @@ done:
    any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
    hands out no more than are left: WQ_EMPTY, or a wait that ends exactly when the next job may
    begin. With a rate_burst of b up to b jobs may begin at once after an idle time, so that there
-   may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give its
-   share back. The limit is stored with the queue: closing, crashing and setting the clock back
+   may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give
+   its share back. The limit is stored with the queue: closing, crashing and setting the clock back
    give nobody more. A change by wq_queue_configure holds at once.
 
    GROUPS. Of the jobs of a queue that name the same group key no more than a limit are leased or
@@ -114,8 +114,9 @@ done:
    counts). The others are parked: they count as ready, keep their place in the order of the queue,
    cost a lease nothing however many they are, and hold up nobody else. The slot is free again by
    the same change that ends the lease, whatever ends it: ack, nack, fail, release, expiry, cancel
-   or clear. A lowered limit cuts nothing that runs. Each group with jobs that wait or run takes about
-   600 bytes of memory and its key; groups without cost nothing.
+   or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
+   are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
+   about 600 bytes of memory and its key; groups without cost nothing.
 
    5. CAVEATS
 

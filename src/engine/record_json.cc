@@ -184,7 +184,7 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
-  json.number("group_limit", config.group_limit);
+  if (config.group_limit != 1) json.number("group_limit", config.group_limit);
   if (config.rate.count != 0) {
     json.number("rate_count", config.rate.count);
     json.number("rate_burst", config.rate.burst);

@@ -73,7 +73,7 @@ TEST_F(CapiQueue, NoCreateOnlyFinds) {
 TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
-  EXPECT_EQ(config.fields, 63u);
+  EXPECT_EQ(config.fields, 63u | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT);
   EXPECT_EQ(config.max_running, 0u);
   EXPECT_EQ(config.max_retries, 3u);
   EXPECT_EQ(config.lease_ms, 60'000);

@@ -539,8 +539,7 @@ TEST_P(GateRandomTest, C23_RandomOperationsGiveWhatAListGives) {
   QueueConfig config;
   config.max_retries = 1'000;
   const QueueId q = harness_.queue("q", config, config_max_retries);
-  const int rounds =
-      GetParam() == StoreKind::rocks ? scaled(500, 10'000) : scaled(2'000, 50'000);
+  const int rounds = GetParam() == StoreKind::rocks ? scaled(500, 10'000) : scaled(2'000, 50'000);
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     SCOPED_TRACE(i);
     const uint64_t what = prng_.below(100);

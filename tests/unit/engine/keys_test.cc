@@ -104,8 +104,7 @@ TEST(Keys, RandomLineKeysSortLikeTheirParts) {
                  numbers[prng.below(numbers.size())]};
   };
   const auto key_of = [](const Parts& parts) {
-    return line_key(std::get<0>(parts), std::get<1>(parts), std::get<2>(parts),
-                    std::get<3>(parts));
+    return line_key(std::get<0>(parts), std::get<1>(parts), std::get<2>(parts), std::get<3>(parts));
   };
   for (int i = 0; i < 20'000; ++i) {
     const Parts a = draw();

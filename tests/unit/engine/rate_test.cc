@@ -315,7 +315,7 @@ TEST_P(WaitingRate, ConsumersWakeWhenTheNextJobMayBegin) {
   }
   one.join();
   EXPECT_EQ(taken.load(), 4);
-  EXPECT_GE(elapsed_ms(start_ns), 598);  // three intervals; the first begins within a millisecond
+  EXPECT_GE(elapsed_ms(start_ns), 598);    // three intervals; the first begins within a millisecond
   EXPECT_LT(elapsed_ms(start_ns), 2'500);  // nobody woke: three seconds
 }
 
