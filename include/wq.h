@@ -57,21 +57,22 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel are opaque. Each has one
-       closing call, which takes the address of your pointer, sets it to NULL, cannot fail, and does
-       nothing when the pointer is NULL already. Handles may be closed in any order: what a child
+    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel, wq_kv_page are opaque. Each
+       has one closing call, which takes the address of your pointer, sets it to NULL, cannot fail,
+       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a child
        needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
-    6. Bytes out. Views into a wq_batch or wq_list, valid until that is freed. You never free()
-       them.
+    6. Bytes out. Views into a wq_batch, wq_list or wq_kv_page, valid until that is freed. You never
+       free() them.
     7. Time. Durations are int64_t milliseconds: 0 does not wait, -1 waits for ever. Points in time
        are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
     8. Durability. A change is described by one log record with a log sequence number (LSN). The
        call returns when that record has reached the level asked for:
-         WQ_POWER    the device has it: survives power loss. Default of all but lease and extend.
-         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of those two.
+         WQ_POWER    the device has it: survives power loss. Default of all but those of WQ_PROCESS.
+         WQ_PROCESS  the kernel has it: survives kill -9, not power loss. Default of lease, extend
+                     and the calls on locks.
          WQ_MEMORY   applied; written within wq_store_options.memory_window_ms.
        A `wq_call` argument chooses the level for one call; NULL takes the default. Records become
        durable in LSN order, so one durable LSN covers all before it.
@@ -96,6 +97,8 @@ done:
      group key            1..512 bytes, any; limit of a group 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
      queues in one lease  1..256, none twice
+     key of a kv row      1..512 bytes, any; its value 0..1 MiB; ttl_ms 0..100 years
+     one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
    4. RATES AND GROUPS
@@ -158,6 +161,7 @@ done:
    reclaim     take a lease back after its deadline: retry or dead
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
+   kv row      a small value of yours under a key, changed in the same log as the jobs
    group       jobs of a queue with the same group key; a limit of them runs at once
    parked      ready, but no slot of the group is free
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
@@ -305,6 +309,19 @@ extern "C" {
 /* wq_dead_query.flags */
 #define WQ_DEAD_OLDEST_FIRST 1u
 
+/* wq_kv_options.flags: change the row only if one of these holds; 0: in any case. */
+#define WQ_KV_IF_ABSENT 1u  /* there is no such row */
+#define WQ_KV_IF_VERSION 2u /* it has this `version` */
+#define WQ_KV_IF_VALUE 4u   /* it has this `value` */
+
+/* wq_txn_op.kind */
+#define WQ_TXN_ENQUEUE 1u  /* queue, spec */
+#define WQ_TXN_SETTLE 2u   /* queue, settle */
+#define WQ_TXN_KV_PUT 3u   /* key, value, options */
+#define WQ_TXN_KV_ADD 4u   /* key, delta, options */
+#define WQ_TXN_KV_ERASE 5u /* key, options; a row that is not there is no obstacle */
+#define WQ_TXN_KV_CHECK 6u /* key, options with a condition; changes nothing */
+
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
 #define WQ_ERROR_MAYBE_COMMITTED 2u
@@ -318,6 +335,7 @@ typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that
 typedef struct wq_list wq_list;     /* a list of names */
 typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
 typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
+typedef struct wq_kv_page wq_kv_page; /* copies of kv rows */
 
 /* =============================================================== plain structs, frozen for ever */
 
@@ -652,8 +670,9 @@ typedef struct wq_store_record {
   uint64_t next_generation; /* above all generations; up to 2^62 */
   uint64_t queues;          /* export: how many follow; import: not read */
   uint64_t jobs;
+  uint64_t kv_rows;
 } wq_store_record;
-#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
 
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
@@ -704,11 +723,31 @@ typedef struct wq_job_record {
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0}
 
-/* Called for each item of an export, on the calling thread, with no lock held; exactly one of the
- * three pointers is set. Valid during the callback only. Returns 0 to go on, anything else to stop.
- * It must not throw. */
-typedef int32_t (*wq_export_visit)(const wq_store_record *store, const wq_queue_record *queue,
-                                   const wq_job_record *job, void *ctx);
+/* A kv row on the way. Its version stays behind: it gets a new one. */
+typedef struct wq_kv_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  int64_t expires_ms; /* 0: never */
+  wq_bytes key;
+  wq_bytes value;
+} wq_kv_record;
+#define WQ_KV_RECORD_INIT {sizeof(wq_kv_record), 0, 0, {NULL, 0}, {NULL, 0}}
+
+/* One item of an export: exactly one of the pointers is set. An item in which none is set that you
+ * know is of a newer library. */
+typedef struct wq_export_item {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  const wq_store_record *store;
+  const wq_queue_record *queue;
+  const wq_job_record *job;
+  const wq_kv_record *kv;
+} wq_export_item;
+#define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
+
+/* Called for each item of an export, on the calling thread, with no lock held. Valid during the
+ * callback only. Returns 0 to go on, anything else to stop. It must not throw. */
+typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 
 /* wq_repair_finding.kind */
 #define WQ_REPAIR_NOTE 0u
@@ -748,6 +787,59 @@ typedef struct wq_repair_report {
   uint64_t records, records_missing; /* of the log */
 } wq_repair_report;
 #define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
+
+/* Conditions and life of a kv row. NULL where one is taken: no condition, for ever. */
+typedef struct wq_kv_options {
+  uint32_t struct_size;
+  uint32_t flags;   /* WQ_KV_IF_... */
+  int64_t ttl_ms;   /* put, and add where there is no row yet: gone after this time; 0: never */
+  uint64_t version; /* with WQ_KV_IF_VERSION */
+  wq_bytes value;   /* with WQ_KV_IF_VALUE: what must be there now */
+} wq_kv_options;
+#define WQ_KV_OPTIONS_INIT {sizeof(wq_kv_options), 0, 0, 0, {NULL, 0}}
+
+typedef struct wq_kv_query {
+  uint32_t struct_size;
+  uint32_t limit;  /* 0: 100; up to 1,000 */
+  wq_bytes prefix; /* only keys that begin with it */
+  wq_bytes after;  /* only keys behind this one: the last of the page before; empty: all */
+} wq_kv_query;
+#define WQ_KV_QUERY_INIT {sizeof(wq_kv_query), 0, {NULL, 0}, {NULL, 0}}
+
+/* A kv row as it is told. The bytes are views into the page it came from. */
+typedef struct wq_kv_row {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t version;   /* LSN of its last change: another one means that it was changed */
+  int64_t expires_ms; /* when it will be gone; 0: never */
+  wq_bytes key;
+  wq_bytes value;
+} wq_kv_row;
+#define WQ_KV_ROW_INIT {sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, {NULL, 0}}
+
+/* One operation of a transaction. Fields that do not belong to its kind must be zero. */
+typedef struct wq_txn_op {
+  uint32_t struct_size;
+  uint32_t kind;                /* WQ_TXN_... */
+  wq_queue *queue;              /* enqueue, settle: of the same store */
+  const wq_job_spec *spec;      /* enqueue */
+  const wq_settle_item *settle; /* settle */
+  wq_bytes key;
+  wq_bytes value;               /* put */
+  int64_t delta;                /* add */
+  const wq_kv_options *options; /* put, add, erase, check */
+} wq_txn_op;
+#define WQ_TXN_OP_INIT \
+  {sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL}
+
+/* What became of one operation of a transaction. */
+typedef struct wq_txn_result {
+  uint32_t struct_size;
+  int32_t code;    /* what the call returned: all were done, or none */
+  uint64_t job_id; /* enqueue: of the new job */
+  int64_t sum;     /* add: the new value */
+} wq_txn_result;
+#define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
 
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
@@ -1456,10 +1548,11 @@ WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_e
 /* ============================================================================== moving a store */
 
 /* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
- * then its queues, then the jobs. The leased, running, ready and dead jobs of each queue come in
- * their order, those with a lease in front of the ready ones of their priority; the delayed jobs of
- * all queues come last, by due time. Makes a checkpoint first. Other calls go on meanwhile; the
- * disk space of what they remove comes back when the export has ended.
+ * then its queues, then the kv rows (of a whole store only) by key, then the jobs. The leased,
+ * running, ready and dead jobs of each queue come in their order, those with a lease in front of
+ * the ready ones of their priority; the delayed jobs of all queues come last, by due time. Makes a
+ * checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes back when
+ * the export has ended.
  * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
  *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1503,6 +1596,17 @@ WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, w
 WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
                               wq_error *err);
 
+/* Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose time
+ * has come counts as not there.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is there),
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n, size_t row_size,
+                            wq_error *err);
+
 /* End the import: the store is open for use.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1527,6 +1631,153 @@ WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
                                void *ctx, wq_repair_report *report, wq_error *err);
+
+/* ============================================================================== key-value rows */
+
+/* Small values of yours under keys, in the same log as the jobs: with the same durability, in the
+ * same backups and exports, and changed together with jobs by wq_transact. Rows with a time to live
+ * are gone at once when it is over, and leave the disk later. Any number of rows; those that were
+ * not touched for long are only on the disk. Keys are yours to arrange: "cache:...", "lock:...". */
+
+/* Read one row, as a page of one.
+ * Returns: WQ_OK with *page set; else *page is NULL: WQ_EMPTY (no such row); WQ_CONFLICT (an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE (key), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the row is not in memory.
+ * Owns: the caller frees *page with wq_kv_page_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_get(wq_store *store, const void *key, size_t key_len, wq_kv_page **page,
+                         wq_error *err);
+
+/* Write a row: new, or in place of the one that is there, with the time to live of this call.
+ * WQ_KV_IF_ABSENT adds; WQ_KV_IF_VERSION, with what a read told, is compare-and-swap.
+ * *version (may be NULL): that of the new row.
+ * Returns: WQ_OK; WQ_CONFLICT (the condition does not hold, or an unfinished import), with nothing
+ *          changed; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, for memory, and for a disk read if the row is not in
+ *         memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_put(wq_store *store, const void *key, size_t key_len, const void *value,
+                         size_t value_len, const wq_kv_options *options, wq_call *call,
+                         uint64_t *version, wq_error *err);
+
+/* Add `delta` to a counter: a row whose value is a whole number of 64 bits in decimal. A row that
+ * is not there counts as 0, and gets options->ttl_ms; one that is there keeps its end.
+ * *sum (may be NULL): the new value. A fixed window of a rate: add 1 with ttl_ms of the window.
+ * Returns: WQ_OK; WQ_CONFLICT (no number, the sum does not fit, a condition that does not hold, or
+ *          an unfinished import), with nothing changed; WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64_t delta,
+                         const wq_kv_options *options, wq_call *call, int64_t *sum, wq_error *err);
+
+/* Remove a row, if the condition of `options` holds. Goes on when the disk is full.
+ * Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the row is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_erase(wq_store *store, const void *key, size_t key_len,
+                           const wq_kv_options *options, wq_call *call, wq_error *err);
+
+/* List rows in the order of the bytes of their keys, page by page. `query` NULL: the first 100.
+ * *more (may be NULL): 1 if there are more behind the page; go on with query->after = its last key.
+ * Rows that come or go between two pages do not disturb the others.
+ * Returns: WQ_OK with *page set; else *page is NULL: WQ_EMPTY (no such row); WQ_CONFLICT (an
+ *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *page with wq_kv_page_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_list(wq_store *store, const wq_kv_query *query, wq_kv_page **page,
+                          int32_t *more, wq_error *err);
+
+/* Number of rows in a page. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_kv_page_count(const wq_kv_page *page);
+
+/* The row with index `i`, counted from 0.
+ * Returns: WQ_OK with *row filled; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the page owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_kv_page_row(const wq_kv_page *page, size_t i, wq_kv_row *row);
+
+/* Free a page and set *page to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *page.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_kv_page_free(wq_kv_page **page);
+
+/* ======================================================================================== locks */
+
+/* A lock is a kv row: `key` with the owner as its value, gone when its time is over. So wq_kv_get
+ * tells who holds it, wq_kv_erase breaks it, and WQ_TXN_KV_CHECK with WQ_KV_IF_VALUE lets a
+ * transaction happen only while the owner has it. An owner is any token that nobody else uses. */
+
+/* Take the lock for ttl_ms (0: until it is released). The owner that has it already gets it again,
+ * for this time from now on; so the call can be repeated when its answer was lost.
+ * Returns: WQ_OK; WQ_CONFLICT (another owner has it, or an unfinished import); WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_take(wq_store *store, const void *key, size_t key_len, const void *owner,
+                            size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+
+/* Keep the lock for ttl_ms from now on (0: until it is released).
+ * Returns: WQ_OK; WQ_STALE (the owner does not have it: released, run out, or another's);
+ *          WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, const void *owner,
+                              size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+
+/* Give the lock up.
+ * Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.
+ * Thread: any.   Blocks: as wq_kv_erase.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len, const void *owner,
+                               size_t owner_len, wq_call *call, wq_error *err);
+
+/* ================================================================================= transactions */
+
+/* Do `n` operations in one change: enqueue, settle and write kv rows, on any queues of the store;
+ * op_size is sizeof ops[0]. All of them or, if one is refused, none: "ack this, enqueue these,
+ * remember that". There is no state in between, for nobody, and none after a crash.
+ * Every operation is judged by the state before the first: none sees what another one does. A key
+ * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
+ * order of the operations.
+ * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
+ * of the operation that was refused, which the message names as well; n if it was none of them.
+ * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
+ *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
+ *          WQ_DISABLED (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import),
+ *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
+ *             WQ_POWER for a row).
+ * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size_t op_size,
+                           wq_call *call, wq_txn_result *results, size_t result_size,
+                           size_t *failed, wq_error *err);
 
 #ifdef __cplusplus
 }

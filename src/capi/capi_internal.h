@@ -114,6 +114,13 @@ struct wq_list : wq::HandleHead {
   std::vector<std::string> names;
 };
 
+struct wq_kv_page : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::kv_page;
+  static constexpr const char* own_name = "page";
+  wq_kv_page() : HandleHead(own_kind) {}
+  wq::KvPage page;
+};
+
 namespace wq {
 
 // A call inside a handle, for as long as this object lives.

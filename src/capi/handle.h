@@ -57,6 +57,7 @@ enum class HandleKind : uint32_t {
   list = 0x57514c49,
   completion_queue = 0x57514351,
   cancel = 0x5751434e,
+  kv_page = 0x57514b56,
 };
 
 struct HandleHead {

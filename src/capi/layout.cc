@@ -267,7 +267,7 @@ WQ_AT(wq_log_record, segment, 40);
 WQ_AT(wq_log_record, type, 56);
 WQ_AT(wq_log_record, text, 72);
 
-WQ_SIZE(wq_store_record, 48);
+WQ_SIZE(wq_store_record, 56);
 WQ_AT(wq_store_record, struct_size, 0);
 WQ_AT(wq_store_record, reserved_0, 4);
 WQ_AT(wq_store_record, lsn, 8);
@@ -275,6 +275,7 @@ WQ_AT(wq_store_record, next_job_id, 16);
 WQ_AT(wq_store_record, next_generation, 24);
 WQ_AT(wq_store_record, queues, 32);
 WQ_AT(wq_store_record, jobs, 40);
+WQ_AT(wq_store_record, kv_rows, 48);
 
 WQ_SIZE(wq_queue_record, 56);
 WQ_AT(wq_queue_record, struct_size, 0);
@@ -338,3 +339,56 @@ WQ_AT(wq_repair_report, jobs_lost, 24);
 WQ_AT(wq_repair_report, jobs_uncertain, 32);
 WQ_AT(wq_repair_report, records, 40);
 WQ_AT(wq_repair_report, records_missing, 48);
+
+WQ_SIZE(wq_kv_record, 48);
+WQ_AT(wq_kv_record, struct_size, 0);
+WQ_AT(wq_kv_record, reserved_0, 4);
+WQ_AT(wq_kv_record, expires_ms, 8);
+WQ_AT(wq_kv_record, key, 16);
+WQ_AT(wq_kv_record, value, 32);
+
+WQ_SIZE(wq_export_item, 40);
+WQ_AT(wq_export_item, struct_size, 0);
+WQ_AT(wq_export_item, reserved_0, 4);
+WQ_AT(wq_export_item, store, 8);
+WQ_AT(wq_export_item, queue, 16);
+WQ_AT(wq_export_item, job, 24);
+WQ_AT(wq_export_item, kv, 32);
+
+WQ_SIZE(wq_kv_options, 40);
+WQ_AT(wq_kv_options, struct_size, 0);
+WQ_AT(wq_kv_options, flags, 4);
+WQ_AT(wq_kv_options, ttl_ms, 8);
+WQ_AT(wq_kv_options, version, 16);
+WQ_AT(wq_kv_options, value, 24);
+
+WQ_SIZE(wq_kv_query, 40);
+WQ_AT(wq_kv_query, struct_size, 0);
+WQ_AT(wq_kv_query, limit, 4);
+WQ_AT(wq_kv_query, prefix, 8);
+WQ_AT(wq_kv_query, after, 24);
+
+WQ_SIZE(wq_kv_row, 56);
+WQ_AT(wq_kv_row, struct_size, 0);
+WQ_AT(wq_kv_row, reserved_0, 4);
+WQ_AT(wq_kv_row, version, 8);
+WQ_AT(wq_kv_row, expires_ms, 16);
+WQ_AT(wq_kv_row, key, 24);
+WQ_AT(wq_kv_row, value, 40);
+
+WQ_SIZE(wq_txn_op, 80);
+WQ_AT(wq_txn_op, struct_size, 0);
+WQ_AT(wq_txn_op, kind, 4);
+WQ_AT(wq_txn_op, queue, 8);
+WQ_AT(wq_txn_op, spec, 16);
+WQ_AT(wq_txn_op, settle, 24);
+WQ_AT(wq_txn_op, key, 32);
+WQ_AT(wq_txn_op, value, 48);
+WQ_AT(wq_txn_op, delta, 64);
+WQ_AT(wq_txn_op, options, 72);
+
+WQ_SIZE(wq_txn_result, 24);
+WQ_AT(wq_txn_result, struct_size, 0);
+WQ_AT(wq_txn_result, code, 4);
+WQ_AT(wq_txn_result, job_id, 8);
+WQ_AT(wq_txn_result, sum, 16);

@@ -1,37 +1,25 @@
 // Produce: enqueue one or many, cancel, read one job.
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
-namespace {
 
-// What a JobSpec borrows: the header views of one or more jobs. Offsets while it grows, spans
-// after.
-class HeaderViews {
- public:
-  Status read(const wq_header* headers, size_t count) {
-    if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
-    if (count > headers_count_max) {
-      return Status(Code::too_large,
-                    "headers_count is " + std::to_string(count) + ", more than 1024");
-    }
-    for (size_t i = 0; i < count; i++) {
-      Header view;
-      WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
-      WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
-      views_.push_back(view);
-    }
-    return {};
+Status HeaderViews::read(const wq_header* headers, size_t count) {
+  if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
+  if (count > headers_count_max) {
+    return Status(Code::too_large,
+                  "headers_count is " + std::to_string(count) + ", more than 1024");
   }
-  size_t size() const { return views_.size(); }
-  std::span<const Header> from(size_t offset, size_t count) const {
-    return {views_.data() + offset, count};
+  for (size_t i = 0; i < count; i++) {
+    Header view;
+    WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
+    WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
+    views_.push_back(view);
   }
-
- private:
-  std::vector<Header> views_;
-};
+  return {};
+}
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
@@ -55,6 +43,8 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
   return {};
 }
+
+namespace {
 
 // `told` gets id and LSN.
 Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec* given,

@@ -1,5 +1,6 @@
 // Holding and ending leases: confirm, extend, ack, nack, release, fail, settle_many.
 #include "capi/capi_internal.h"
+#include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
@@ -50,6 +51,8 @@ Status read_error(const void* data, size_t size, SettleItem& out) {
   return {};
 }
 
+}  // namespace
+
 Status read_item(const wq_settle_item& in, SettleItem& out) {
   if (in.kind < WQ_SETTLE_ACK || in.kind > WQ_SETTLE_RELEASE) {
     return Status(Code::unsupported, "kind is not known to this library");
@@ -67,6 +70,8 @@ Status read_item(const wq_settle_item& in, SettleItem& out) {
   if (in.flags != 0) return unknown_bits("flags", in.flags);
   return {};
 }
+
+namespace {
 
 // One settle, after `fill` has completed the item.
 template <typename Fill>

@@ -65,7 +65,10 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.next_generation = store.next_generation;
     record.queues = store.queues;
     record.jobs = store.jobs;
-    return go_on(visit(&record, nullptr, nullptr, ctx));
+    record.kv_rows = store.kv_rows;
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.store = &record;
+    return go_on(visit(&item, ctx));
   };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
     const wq_queue_config config = public_config(row.config);
@@ -76,12 +79,25 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.config = &config;
     record.stats = &stats;
     record.rate_used_ns = row.rate_tat_ns;
-    return go_on(visit(nullptr, &record, nullptr, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.queue = &record;
+    return go_on(visit(&item, ctx));
   };
   std::vector<wq_header> headers;
   visitor.on_job = [&](const JobImage& job) -> Status {
     const wq_job_record record = job_of(job, headers);
-    return go_on(visit(nullptr, nullptr, &record, ctx));
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.job = &record;
+    return go_on(visit(&item, ctx));
+  };
+  visitor.on_kv = [&](const KvImage& row) -> Status {
+    wq_kv_record record = WQ_KV_RECORD_INIT;
+    record.expires_ms = row.expires_ms;
+    record.key = view_text(row.key);
+    record.value = view_text(row.value);
+    wq_export_item item = WQ_EXPORT_ITEM_INIT;
+    item.kv = &record;
+    return go_on(visit(&item, ctx));
   };
   return engine.export_store(as_text(name), visitor);
 }
@@ -202,6 +218,24 @@ Status read_job(const wq_job_record& in, JobImage& out) {
                       in.backoff_count, envelope.backoff);
 }
 
+Status import_kv(Engine& engine, const wq_kv_record* rows, size_t n, size_t row_size) {
+  WQ_TRY(check_array(rows, n, "rows"));
+  WQ_TRY(check_stride<wq_kv_record>(row_size, "row_size"));
+  std::vector<KvImage> images(n);
+  for (size_t i = 0; i < n; ++i) {
+    SizedIn<wq_kv_record> in;
+    WQ_TRY(in.read_element(rows, i, row_size, "row"));
+    if (in->reserved_0 != 0) return invalid_field("row.reserved_0", "is not 0");
+    Bytes key, value;
+    WQ_TRY(read_bytes(in->key.data, in->key.len, "key", key));
+    WQ_TRY(read_bytes(in->value.data, in->value.len, "value", value));
+    images[i] = {as_text(key), as_text(value), in->expires_ms};
+  }
+  CallOptions call;
+  call.durability = static_cast<uint32_t>(Durability::memory);
+  return engine.import_kv(images, call);
+}
+
 Status import_jobs(Engine& engine, QueueId queue, const wq_job_record* jobs, size_t n,
                    size_t job_size) {
   WQ_TRY(check_array(jobs, n, "jobs"));
@@ -252,6 +286,12 @@ int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t n, siz
   return wq::with_handle(queue, err, [&](wq::Engine& engine) {
     return wq::import_jobs(engine, queue->id, jobs, n, job_size);
   });
+}
+
+int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n, size_t row_size,
+                     wq_error* err) {
+  return wq::with_handle(
+      store, err, [&](wq::Engine& engine) { return wq::import_kv(engine, rows, n, row_size); });
 }
 
 int32_t wq_import_end(wq_store* store, wq_error* err) {

@@ -164,6 +164,27 @@ int run_crash(Context& context, const CrashOptions& options);
 // The process that run_crash() starts and kills.
 [[noreturn]] int run_crash_child(Context& context, const std::string& level, uint64_t first_number);
 
+// ---- kv.cc
+enum class KvAction { get, put, add, remove, list, lock, extend, unlock };
+struct KvOptions {
+  std::string key;  // list: the prefix
+  std::string value, if_value, ttl, owner, durability;
+  int64_t by = 1, if_version = -1;
+  uint64_t limit = 0;  // 0: all
+  bool value_given = false;
+  bool if_value_given = false;
+  bool if_absent = false;
+  bool raw = false;
+};
+int run_kv(Context& context, KvAction action, const KvOptions& options);
+
+// ---- txn.cc
+struct TxnOptions {
+  std::string file = "-";
+  std::string durability;
+};
+int run_txn(Context& context, const TxnOptions& options);
+
 // ---- bench.cc
 struct BenchOptions {
   std::string directory = ".";

@@ -42,7 +42,8 @@ Record store_record(const wq_store_record& store) {
       .add("next_job_id", store.next_job_id)
       .add("next_generation", store.next_generation)
       .add("queues", store.queues)
-      .add("jobs", store.jobs);
+      .add("jobs", store.jobs)
+      .add("kv_rows", store.kv_rows);
   return record;
 }
 
@@ -133,17 +134,26 @@ struct Export {
   std::optional<Failure> failure;  // an exception must not pass through wq.h
 };
 
-int32_t tell_item(const wq_store_record* store, const wq_queue_record* queue,
-                  const wq_job_record* job, void* ctx) {
+Record kv_record(const wq_kv_record& row) {
+  Record record;
+  record.add_bytes("kv", view_of(row.key))
+      .add_bytes("value", view_of(row.value))
+      .add("expires_ms", row.expires_ms);
+  return record;
+}
+
+int32_t tell_item(const wq_export_item* item, void* ctx) {
   auto* const state = static_cast<Export*>(ctx);
   try {
-    if (store != nullptr) {
-      state->progress->set_total(store->jobs);
-      state->out->line(to_json(store_record(*store)));
-    } else if (queue != nullptr) {
-      state->out->line(to_json(queue_record(*queue)));
+    if (item->store != nullptr) {
+      state->progress->set_total(item->store->jobs);
+      state->out->line(to_json(store_record(*item->store)));
+    } else if (item->queue != nullptr) {
+      state->out->line(to_json(queue_record(*item->queue)));
+    } else if (item->kv != nullptr) {
+      state->out->line(to_json(kv_record(*item->kv)));
     } else {
-      state->out->line(to_json(job_record(*job)));
+      state->out->line(to_json(job_record(*item->job)));
       state->progress->update(++state->jobs);
     }
   } catch (const Failure& failure) {

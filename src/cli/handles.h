@@ -40,6 +40,7 @@ class Handle {
 using Store = Handle<wq_store, wq_store_close>;
 using Queue = Handle<wq_queue, wq_queue_close>;
 using Batch = Handle<wq_batch, wq_batch_free>;
+using KvRows = Handle<wq_kv_page, wq_kv_page_free>;
 using NameList = Handle<wq_list, wq_list_free>;
 using CompletionQueue = Handle<wq_cq, wq_cq_close>;
 

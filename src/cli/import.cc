@@ -191,15 +191,17 @@ class Importer {
     if (!begun_) return begin(members);
     if (members.has("job")) return job(members);
     if (members.has("config")) return queue(members);
-    fail_field("the line", "is neither a queue nor a job of an export");
+    if (members.has("kv") || members.has("kv_base64")) return row(members);
+    fail_field("the line", "is neither a queue nor a job nor a kv row of an export");
   }
   void finish() {
     if (!begun_) fail_usage("the input is empty");
     flush();
-    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_) {
+    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_) {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
                  format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
-                 format_count(jobs_expected_));
+                 format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
+                 format_count(rows_expected_));
     }
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_end(store_.get(), &err), err);
@@ -220,6 +222,7 @@ class Importer {
     record.next_generation = members.number("next_generation");
     queues_expected_ = members.number("queues");
     jobs_expected_ = members.number("jobs");
+    if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_begin(store_.get(), &record, &err), err);
@@ -271,6 +274,17 @@ class Importer {
     check(wq_import_queue(store_.get(), &record, queues_[name].out(), &err), err);
   }
 
+  void row(Members& members) {
+    if (row_group_.size() >= group_jobs_max || group_bytes_ >= group_bytes_max) flush();
+    KvLine& line = row_group_.emplace_back();
+    line.key = members.bytes("kv");
+    line.value = members.bytes("value");
+    line.expires_ms = members.time("expires_ms");
+    members.finish();
+    group_bytes_ += line.value.size();
+    ++rows_;
+  }
+
   void job(Members& members) {
     const std::string name = text_of("queue", members.get("queue"));
     const auto found = queues_.find(name);
@@ -288,6 +302,7 @@ class Importer {
   }
 
   void flush() {
+    flush_rows();
     if (group_.empty()) return;
     std::vector<wq_job_record> records;
     for (const auto& job : group_) records.push_back(job->record);
@@ -298,9 +313,32 @@ class Importer {
     group_bytes_ = 0;
   }
 
+  void flush_rows() {
+    if (row_group_.empty()) return;
+    std::vector<wq_kv_record> records;
+    for (const KvLine& line : row_group_) {
+      wq_kv_record record = WQ_KV_RECORD_INIT;
+      record.expires_ms = line.expires_ms;
+      record.key = bytes_of(line.key);
+      record.value = bytes_of(line.value);
+      records.push_back(record);
+    }
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_kv(store_.get(), records.data(), records.size(), sizeof records[0], &err), err);
+    row_group_.clear();
+    group_bytes_ = 0;
+  }
+
+  struct KvLine {
+    std::string key, value;
+    int64_t expires_ms = 0;
+  };
+
   const Store& store_;
   bool begun_ = false;
   uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
+  uint64_t rows_expected_ = 0, rows_ = 0;
+  std::vector<KvLine> row_group_;
   std::map<std::string, Queue> queues_;
   wq_queue* group_queue_ = nullptr;
   std::vector<std::unique_ptr<ImportedJob>> group_;  // records point into them

@@ -127,6 +127,14 @@ Status admit_headers(std::span<const Header> headers) {
 
 }  // namespace
 
+Status admit_settle(const SettleItem& item) {
+  if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
+  if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
+    return admit_delay_ms("delay_ms", item.delay_ms);
+  }
+  return {};
+}
+
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
   if (spec.payload.size() > payload_bytes_max) {
     return Status(Code::too_large, "payload: has " + std::to_string(spec.payload.size()) +

@@ -350,6 +350,9 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_import(state, command);
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
+    case CommandType::transact:  // whoever made it has checked all of them before
+      for (const Command& part : command.parts) WQ_TRY(apply(state, part, lsn, effects));
+      return {};
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

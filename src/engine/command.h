@@ -35,6 +35,7 @@ enum class CommandType : uint16_t {
   import_jobs = 19,     // now_ms, queue, imports
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
+  transact = 22,        // now_ms, parts: enqueue, settle and kv_write, each of the same now_ms
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
 };
 
@@ -100,6 +101,7 @@ struct Command {
   std::vector<SettleItem> settles;
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
+  std::vector<Command> parts;
   Bytes row;  // encoded MetaRow or QueueRow
 
   // Empties the vectors but keeps their memory.
@@ -117,6 +119,7 @@ struct Command {
     ids.clear();
     settles.clear();
     kv.clear();
+    parts.clear();
     imports.clear();
     row = {};
   }

@@ -158,7 +158,8 @@ void Engine::note_pressure() {
   const bool wanted =
       log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
       state_.dirty_count() > options_.checkpoint_dirty_jobs ||
-      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 > state_.jobs().size());
+      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 > state_.jobs().size()) ||
+      state_.side_changed_bytes() > budget / side_rows_changed_part;
   if (wanted && !checkpoint_wanted_) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();

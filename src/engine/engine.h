@@ -32,6 +32,7 @@
 #include "engine/backup.h"
 #include "engine/cancel.h"
 #include "engine/completion.h"
+#include "engine/kv.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -215,31 +216,19 @@ enum ConfigField : uint32_t {
 struct CheckpointContent;
 class FileCopier;
 
-// When a kv row may be changed; with several flags, one that holds is enough.
-enum KvConditionFlag : uint32_t { kv_if_absent = 1, kv_if_version = 2, kv_if_value = 4 };
-
-struct KvCondition {
-  uint32_t flags = 0;  // 0 = always
-  uint64_t version = 0;
-  std::string_view value = {};
+// One operation of a transaction; `kind` tells which of the members count.
+struct TxnOp {
+  enum class Kind : uint8_t { enqueue = 1, settle = 2, kv = 3 };
+  Kind kind = Kind::enqueue;
+  QueueId queue = 0;  // enqueue, settle
+  JobSpec spec = {};
+  SettleItem settle = {};
+  KvWrite kv = {};
 };
 
-struct KvPut {
-  std::string_view value;
-  int64_t ttl_ms = 0;  // 0 = for ever
-  KvCondition condition;
-};
-
-struct KvEntry {
-  std::string value;
-  uint64_t version = 0;
-  int64_t expires_ms = 0;  // 0 = never
-};
-
-struct KvPage {
-  std::vector<std::string> keys;  // ascending
-  std::vector<KvEntry> entries;   // of the keys
-  bool more = false;
+struct TxnResult {
+  JobId job_id = 0;  // enqueue
+  int64_t sum = 0;   // kv: add
 };
 
 class Engine {
@@ -322,16 +311,26 @@ class Engine {
   Result<QueueId> import_queue(const QueueRow& queue, CallOptions& call);
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
+  Status import_kv(std::span<const KvImage> rows, CallOptions& call);
   Status import_end(CallOptions& call);
 
-  // ---- kv (engine_kv.cc). NOT_FOUND: no such row. CONFLICT: the condition does not hold.
+  // ---- kv (engine_kv.cc). EMPTY: no such row. CONFLICT: the condition does not hold.
   Result<KvEntry> kv_get(std::string_view key);
+  // Any of the writes below but `check`. The sum, if it is an addition.
+  Result<int64_t> kv_change(const KvWrite& write, CallOptions& call);
   Status kv_put(std::string_view key, const KvPut& put, CallOptions& call);
   // The value is a whole number in decimal; an absent row counts as 0 and gets the ttl.
   Result<int64_t> kv_add(std::string_view key, int64_t delta, int64_t ttl_ms, CallOptions& call);
   Status kv_erase(std::string_view key, const KvCondition& condition, CallOptions& call);
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
+
+  // ---- transactions (engine_transact.cc)
+  // All of the operations in one record, or none: then `failed` is the index of the one that was
+  // refused (ops.size(): it was none of them), and the status says why. All are judged by the state
+  // before the first. A key may be named once, and a job be settled once. One result for each.
+  Status transact(std::span<const TxnOp> ops, CallOptions& call, std::span<TxnResult> results,
+                  size_t& failed);
 
  private:
   class CallGuard;
@@ -414,12 +413,19 @@ class Engine {
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
 
-  // ---- side tables (engine_kv.cc)
+  // ---- side tables (engine_internal.h, engine_kv.cc)
+  void drop_clean_rows(Family family) WQ_REQUIRES(mutex_);
   template <typename Body>
   Status with_rows(Family family, std::span<const std::string> keys, Body&& body);
-  template <typename Decide>
-  Status kv_change(std::string_view key, CallOptions& call, Decide&& decide);
   Status expire_kv() WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- transactions (engine_transact.cc)
+  struct Transaction;
+  Status build(Transaction& txn) WQ_REQUIRES(mutex_);
+  Status build_op(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_enqueue(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status build_kv(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {

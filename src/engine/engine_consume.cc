@@ -358,14 +358,6 @@ class ClaimScope {
   bool applied_ = false;
 };
 
-Status admit_settle(const SettleItem& item) {
-  if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
-  if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
-    return admit_delay_ms("delay_ms", item.delay_ms);
-  }
-  return {};
-}
-
 }  // namespace
 
 Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions& call,

@@ -87,7 +87,7 @@ Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor
     MutexLock no_checkpoint(checkpoint_mutex_);
     view = std::make_unique<StoreExport>(*store_);
   }
-  return view->run(queue, visitor);
+  return view->run(queue, wall_ms(), visitor);
 }
 
 Status Engine::import_begin(JobId next_job_id, Generation next_generation, CallOptions& call) {
@@ -226,6 +226,44 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     }
     WQ_TRY_SET(lsn, commit(command));
   }
+  return finish(lsn, call, level_for(call, Durability::process));
+}
+
+Status Engine::import_kv(std::span<const KvImage> rows, CallOptions& call) {
+  WQ_ENTER();
+  if (rows.empty() || rows.size() > jobs_per_call_max) {
+    return invalid("n: " + std::to_string(rows.size()) + " rows in one call, give 1 to 10000");
+  }
+  std::vector<std::string> row_keys;
+  uint64_t bytes = 0;
+  for (const KvImage& row : rows) {
+    WQ_TRY(admit_kv({.verb = KvVerb::put, .key = row.key, .value = row.value}));
+    WQ_TRY(check_time("expires_ms", row.expires_ms));
+    row_keys.push_back(kv_row_key(row.key));
+    bytes += row.value.size();
+  }
+  if (bytes > call_payload_bytes_max) {
+    return Status(Code::too_large, "value: the rows of this call have over 512 MiB together");
+  }
+  std::vector<std::string> sorted = row_keys;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    return invalid("key: is given twice");
+  }
+  WQ_TRY(wait_for_space());
+  Lsn lsn = 0;
+  const auto put = [&]() WQ_REQUIRES(mutex_) -> Status {
+    if (!state_.importing) return no_import();
+    Command& command = begin(CommandType::kv_write);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (*state_.side(Family::kv).find(row_keys[i])) return invalid("key: is given twice");
+      command.kv.push_back(
+          {.key = rows[i].key, .value = rows[i].value, .expires_ms = rows[i].expires_ms});
+    }
+    WQ_TRY_SET(lsn, commit(command));
+    return {};
+  };
+  WQ_TRY(with_rows(Family::kv, row_keys, put));
   return finish(lsn, call, level_for(call, Durability::process));
 }
 

@@ -23,7 +23,11 @@ constexpr size_t line_refill_rows_max = 64;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would
 // keep it, between blocks that live longer.
 constexpr uint64_t memory_returned_min = 8u << 20;
-constexpr size_t side_rows_kept_max = 4'096;  // only read, not changed
+// Rows of a side table that were only read: this many, and this part of the memory budget.
+constexpr size_t side_rows_kept_max = 4'096;
+constexpr uint64_t side_rows_kept_part = 64;
+// Changed ones: from this part of the budget on, a checkpoint takes them away.
+constexpr uint64_t side_rows_changed_part = 4;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.
@@ -51,6 +55,11 @@ inline Status import_is_open() {
                 "an import into this store is not finished; if it was interrupted, remove the "
                 "store and import again");
 }
+
+// What may keep a queue from taking jobs at all (engine_produce.cc).
+Status admit_to_queue(const Queue& queue);
+// A job of an enqueue, with all choices made (engine_produce.cc).
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms);
 
 inline Status no_such_queue() {
   return Status(Code::not_found, "the queue does not exist (any more)");
@@ -94,6 +103,39 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     } catch (...) {
       set_failure("a stored job could not be changed");
       throw;
+    }
+  }
+}
+
+// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
+template <typename Body>
+Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
+  std::vector<const std::string*> unknown;
+  for (;;) {
+    uint64_t version = 0;
+    unknown.clear();
+    {
+      MutexLock lock(mutex_);
+      SideTable& table = state_.side(family);
+      for (const std::string& key : keys) {
+        if (!table.find(key)) unknown.push_back(&key);
+      }
+      if (unknown.empty()) {
+        const Status status = body();
+        drop_clean_rows(family);
+        return status;
+      }
+      version = store_version_;
+    }
+    std::vector<std::optional<std::string>> values;
+    for (const std::string* key : unknown) {
+      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
+      values.push_back(std::move(value));
+    }
+    MutexLock lock(mutex_);
+    if (version != store_version_) continue;
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      state_.side(family).load(*unknown[i], std::move(values[i]));
     }
   }
 }

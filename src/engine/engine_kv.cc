@@ -1,5 +1,4 @@
 // Key-value rows: get, put under conditions, add, erase, list; and the removal of expired ones.
-#include <charconv>
 #include <map>
 
 #include "engine/admit.h"
@@ -13,90 +12,19 @@ namespace {
 constexpr size_t kv_list_max = 1'000;
 constexpr size_t kv_expire_step_rows = 1'000;
 
-Status admit_key(std::string_view key) {
-  if (key.empty()) return Status(Code::invalid, "key: is empty");
-  if (key.size() <= key_bytes_max) return {};
-  return Status(Code::too_large, "key: " + std::to_string(key.size()) + " bytes, at most " +
-                                     std::to_string(key_bytes_max));
-}
-
-Status admit_value(std::string_view value) {
-  if (value.size() <= kv_value_bytes_max) return {};
-  return Status(Code::too_large, "value: " + std::to_string(value.size()) + " bytes, at most " +
-                                     std::to_string(kv_value_bytes_max));
-}
-
 Status malformed_row() {
   return Status(Code::corrupt, "db: family kv: malformed row; run wq verify");
-}
-
-// The live row of a key that is known to the table; none if there is no such row (any more).
-Result<std::optional<KvRow>> live_row(const State& state, std::string_view key, int64_t now_ms) {
-  const std::optional<std::string>* value = state.side(Family::kv).find(kv_row_key(key));
-  WQ_CHECK(value != nullptr);
-  if (!*value) return std::optional<KvRow>();
-  const std::optional<KvRow> row = decode_kv_row(**value);
-  if (!row) return malformed_row();
-  return row->is_live(now_ms) ? row : std::optional<KvRow>();
-}
-
-bool holds(const KvCondition& condition, const std::optional<KvRow>& row) {
-  if (condition.flags == 0) return true;
-  if (!row) return (condition.flags & kv_if_absent) != 0;
-  if ((condition.flags & kv_if_version) && row->version == condition.version) return true;
-  return (condition.flags & kv_if_value) && row->value == condition.value;
-}
-
-Status condition_failed(const std::optional<KvRow>& row) {
-  return Status(Code::conflict, row ? "the row has version " + std::to_string(row->version) +
-                                          " and does not fit the condition"
-                                    : std::string("there is no such row"));
 }
 
 KvEntry entry_of(const KvRow& row) {
   return KvEntry{std::string(row.value), row.version, row.expires_ms};
 }
 
-Result<int64_t> parse_counter(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
-  return Status(Code::conflict, "the value is no whole number");
-}
-
 }  // namespace
 
-// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
-template <typename Body>
-Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
-  std::vector<const std::string*> unknown;
-  for (;;) {
-    uint64_t version = 0;
-    unknown.clear();
-    {
-      MutexLock lock(mutex_);
-      SideTable& table = state_.side(family);
-      for (const std::string& key : keys) {
-        if (!table.find(key)) unknown.push_back(&key);
-      }
-      if (unknown.empty()) {
-        const Status status = body();
-        table.drop_clean(side_rows_kept_max);
-        return status;
-      }
-      version = store_version_;
-    }
-    std::vector<std::optional<std::string>> values;
-    for (const std::string* key : unknown) {
-      WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
-      values.push_back(std::move(value));
-    }
-    MutexLock lock(mutex_);
-    if (version != store_version_) continue;
-    for (size_t i = 0; i < unknown.size(); ++i) {
-      state_.side(family).load(*unknown[i], std::move(values[i]));
-    }
-  }
+void Engine::drop_clean_rows(Family family) {
+  state_.side(family).drop_clean(side_rows_kept_max,
+                                 options_.memory_budget_bytes / side_rows_kept_part);
 }
 
 Result<KvEntry> Engine::kv_get(std::string_view key) {
@@ -105,8 +33,9 @@ Result<KvEntry> Engine::kv_get(std::string_view key) {
   KvEntry out;
   const std::string row_key = kv_row_key(key);
   const auto read = [&]() WQ_REQUIRES(mutex_) -> Status {
-    WQ_TRY_SET(const std::optional<KvRow> row, live_row(state_, key, wall_ms()));
-    if (!row) return Status(Code::not_found, "there is no such row");
+    if (state_.importing) return import_is_open();
+    WQ_TRY_SET(const std::optional<KvRow> row, live_kv_row(state_, key, wall_ms()));
+    if (!row) return Code::empty;
     out = entry_of(*row);
     return {};
   };
@@ -114,70 +43,44 @@ Result<KvEntry> Engine::kv_get(std::string_view key) {
   return out;
 }
 
-// Commits the one change that `decide(row, change)` makes of the row as it is.
-template <typename Decide>
-Status Engine::kv_change(std::string_view key, CallOptions& call, Decide&& decide) {
+Result<int64_t> Engine::kv_change(const KvWrite& write, CallOptions& call) {
   WQ_ENTER();
-  WQ_TRY(admit_key(key));
-  WQ_TRY(wait_for_space());
+  WQ_TRY(admit_kv(write));
+  // What makes room goes on when there is none.
+  if (write.verb != KvVerb::erase) WQ_TRY(wait_for_space());
   Lsn lsn = 0;
-  const std::string row_key = kv_row_key(key);
+  KvDecision decision;
+  std::string text;
+  const std::string row_key = kv_row_key(write.key);
   const auto change = [&]() WQ_REQUIRES(mutex_) -> Status {
+    if (state_.importing) return import_is_open();
     Command& command = begin(CommandType::kv_write);
-    WQ_TRY_SET(const std::optional<KvRow> row, live_row(state_, key, command.now_ms));
-    KvChange& next = command.kv.emplace_back();
-    next.key = key;
-    WQ_TRY(decide(row, command.now_ms, next));
+    WQ_TRY_SET(const std::optional<KvRow> row, live_kv_row(state_, write.key, command.now_ms));
+    if (write.verb == KvVerb::erase && !row) return Code::empty;
+    WQ_TRY(decide_kv(write, row, command.now_ms, text, decision));
+    command.kv.push_back(decision.change);
     WQ_TRY_SET(lsn, commit(command));
     return {};
   };
   WQ_TRY(with_rows(Family::kv, {&row_key, 1}, change));
-  return finish(lsn, call, level_for(call, Durability::power));
+  WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
+  return decision.sum;
 }
 
 Status Engine::kv_put(std::string_view key, const KvPut& put, CallOptions& call) {
-  WQ_TRY(admit_value(put.value));
-  WQ_TRY(admit_delay_ms("ttl_ms", put.ttl_ms));
-  return kv_change(key, call,
-                   [&](const std::optional<KvRow>& row, int64_t now_ms, KvChange& next) -> Status {
-                     if (!holds(put.condition, row)) return condition_failed(row);
-                     next.value = put.value;
-                     if (put.ttl_ms != 0) next.expires_ms = now_ms + put.ttl_ms;
-                     return {};
-                   });
+  KvWrite write{.verb = KvVerb::put, .key = key, .value = put.value};
+  write.ttl_ms = put.ttl_ms;
+  write.condition = put.condition;
+  return kv_change(write, call).take_status();
 }
 
 Result<int64_t> Engine::kv_add(std::string_view key, int64_t delta, int64_t ttl_ms,
                                CallOptions& call) {
-  WQ_TRY(admit_delay_ms("ttl_ms", ttl_ms));
-  int64_t sum = 0;
-  std::string text;
-  WQ_TRY(kv_change(key, call,
-                   [&](const std::optional<KvRow>& row, int64_t now_ms, KvChange& next) -> Status {
-                     int64_t before = 0;
-                     if (row) {
-                       WQ_TRY_SET(before, parse_counter(row->value));
-                     }
-                     if (__builtin_add_overflow(before, delta, &sum)) {
-                       return Status(Code::conflict, "the sum does not fit into 64 bits");
-                     }
-                     text = std::to_string(sum);
-                     next.value = text;
-                     if (row) next.expires_ms = row->expires_ms;
-                     if (!row && ttl_ms != 0) next.expires_ms = now_ms + ttl_ms;
-                     return {};
-                   }));
-  return sum;
+  return kv_change({.verb = KvVerb::add, .key = key, .delta = delta, .ttl_ms = ttl_ms}, call);
 }
 
 Status Engine::kv_erase(std::string_view key, const KvCondition& condition, CallOptions& call) {
-  return kv_change(key, call,
-                   [&](const std::optional<KvRow>& row, int64_t, KvChange& next) -> Status {
-                     if (!row) return Status(Code::not_found, "there is no such row");
-                     if (!holds(condition, row)) return condition_failed(row);
-                     next.erase = true;
-                     return {};
-                   });
+  return kv_change({.verb = KvVerb::erase, .key = key, .condition = condition}, call).take_status();
 }
 
 // ---- listing
@@ -233,6 +136,7 @@ Result<KvPage> Engine::kv_list(std::string_view prefix, std::string_view after, 
     }
     WQ_TRY_SET(KvScan scan, scan_kv(*store_, lower, upper, limit));
     MutexLock lock(mutex_);
+    if (state_.importing) return import_is_open();
     if (version != store_version_) continue;
     put_memory_over(state_.side(Family::kv), lower, upper, scan);
     const int64_t now_ms = wall_ms();

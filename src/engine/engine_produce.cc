@@ -11,13 +11,22 @@ int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
 }
 
-// What may keep a queue from taking jobs at all.
+}  // namespace
+
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
   return {};
 }
 
-}  // namespace
+NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
+  NewJob job;
+  job.id = id;
+  job.due_ms = due_of(spec, now_ms);
+  job.priority = spec.priority;
+  job.max_attempts = spec.max_attempts;
+  job.envelope = envelope;
+  return job;
+}
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
@@ -32,15 +41,13 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
     level = level_for(call, queue->config.durability);
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
-    NewJob& job = command.jobs.emplace_back();
-    job_id = job.id = state_.next_job_id;
-    job.due_ms = due_of(spec, command.now_ms);
-    job.priority = spec.priority;
-    job.max_attempts = spec.max_attempts;
-    job.envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                              command.now_ms, spec.traits);
+    job_id = state_.next_job_id;
+    const Bytes envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
+                                                      command.now_ms, spec.traits);
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, command.now_ms));
+    const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
-    if (job.due_ms != 0) wake_for_timers();
+    if (delayed) wake_for_timers();
   }
   return finish(lsn, call, level);
 }
@@ -93,12 +100,9 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     command.queue = id;
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
-      NewJob& job = command.jobs.emplace_back();
-      job.id = state_.next_job_id + i;
-      job.due_ms = due_of(specs[i], command.now_ms);
-      job.priority = specs[i].priority;
-      job.max_attempts = specs[i].max_attempts;
-      job.envelope = Bytes(arena.data() + places[i].first, places[i].second);
+      const Bytes envelope(arena.data() + places[i].first, places[i].second);
+      const NewJob& job = command.jobs.emplace_back(
+          new_job_of(specs[i], state_.next_job_id + i, envelope, command.now_ms));
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }

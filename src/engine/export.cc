@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/keys.h"
+#include "engine/kv.h"
 #include "engine/residency.h"
 #include "engine/store.h"
 #include "engine/transfer.h"
@@ -37,7 +38,8 @@ struct StoreExport::Cursors {
         ready(whole(from, Family::ready)),
         lease(whole(from, Family::lease)),
         delay(whole(from, Family::delay)),
-        dead(whole(from, Family::dlq)) {}
+        dead(whole(from, Family::dlq)),
+        kv(whole(from, Family::kv)) {}
 
   Status read_meta(std::string_view only);
   Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
@@ -48,8 +50,10 @@ struct StoreExport::Cursors {
                    const ExportVisitor& visitor);
   Result<std::map<uint8_t, LineJobs>> find_lines(QueueId queue);
   Status tell_delayed(const ExportVisitor& visitor);
+  template <typename Visit>
+  Status each_kv(int64_t now_ms, Visit&& visit);
 
-  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead;
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv;
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
@@ -158,10 +162,21 @@ Status StoreExport::Cursors::tell_delayed(const ExportVisitor& visitor) {
   return delay->status();
 }
 
+template <typename Visit>
+Status StoreExport::Cursors::each_kv(int64_t now_ms, Visit&& visit) {
+  for (kv->seek(kv_rows_begin); kv->valid() && kv->key() < kv_rows_end; kv->next()) {
+    const auto key = parse_kv_row_key(kv->key());
+    const std::optional<KvRow> row = decode_kv_row(kv->value());
+    if (!key || !row) return Status(Code::corrupt, "db: family kv: malformed row");
+    if (row->is_live(now_ms)) WQ_TRY(visit(KvImage{*key, row->value, row->expires_ms}));
+  }
+  return kv->status();
+}
+
 StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
 StoreExport::~StoreExport() = default;
 
-Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
+Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisitor& visitor) {
   WQ_TRY(cursors_->read_meta(only));
   const MetaRow& meta = cursors_->store;
   if (meta.importing) {
@@ -171,12 +186,18 @@ Status StoreExport::run(std::string_view only, const ExportVisitor& visitor) {
     return Status(Code::not_found, "no queue '" + std::string(only) + "' in this store");
   }
   StoreImage image{meta.applied_lsn, meta.next_job_id, meta.next_generation,
-                   cursors_->queues.size(), 0};
+                   cursors_->queues.size()};
   for (const auto& [id, queue] : cursors_->queues) {
     for (size_t i = 1; i < job_state_count; ++i) image.jobs += queue.counts[i];
   }
+  const auto count = [&](const KvImage&) -> Status {
+    ++image.kv_rows;
+    return {};
+  };
+  if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, count));
   WQ_TRY(visitor.on_store(image));
   for (const auto& [id, queue] : cursors_->queues) WQ_TRY(visitor.on_queue(queue));
+  if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));
   for (const auto& [id, queue] : cursors_->queues) {
     WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));
   }

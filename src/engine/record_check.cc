@@ -112,6 +112,17 @@ const char* check_kv(const std::vector<KvChange>& changes) {
   return nullptr;
 }
 
+const char* check_parts(const Command& command) {
+  if (command.parts.empty()) return "no part";
+  if (command.parts.size() > command_items_max) return "too many parts";
+  for (const Command& part : command.parts) {
+    if (!may_be_part(part.type)) return "a part that can be none";
+    if (part.now_ms != command.now_ms) return "a part of another time";
+    if (const char* reason = check_command(part)) return reason;
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -170,10 +181,17 @@ uint32_t command_fields(CommandType type) {
       return 0;
     case CommandType::kv_write:
       return field_kv;
+    case CommandType::transact:
+      return field_parts;
     case CommandType::rate_rebase:
       return field_queue;
   }
   return field_of_no_command;
+}
+
+bool may_be_part(CommandType type) {
+  return type == CommandType::enqueue || type == CommandType::settle ||
+         type == CommandType::kv_write;
 }
 
 const char* check_command(const Command& command) {
@@ -197,6 +215,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
   if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
+  if (!reason && (fields & field_parts)) reason = check_parts(command);
   return reason;
 }
 

@@ -30,6 +30,7 @@ constexpr FieldSlot field_slots[] = {
     {field_imports, fb::Command::VT_IMPORTS},
     {field_kv, fb::Command::VT_KV},
     {field_row | field_imports, fb::Command::VT_ROWS},
+    {field_parts, fb::Command::VT_PARTS},
 };
 
 bool has_only(const uint8_t* data, uint32_t fields) {
@@ -158,8 +159,25 @@ const char* read_kv(const AlignedImage& image, const fb::Command* table, Command
   return nullptr;
 }
 
-const char* read_parts(const AlignedImage& image, const fb::Command* table, uint32_t fields,
-                       Command& command) {
+const char* read_command(const AlignedImage& image, Command& command, bool is_part);
+
+const char* read_parts(const AlignedImage& image, const fb::Command* table, Command& command) {
+  const auto* parts = table->parts();
+  if (parts == nullptr) return "no part";
+  if (parts->size() > command_items_max) return "too many parts";
+  command.parts.resize(parts->size());
+  for (size_t i = 0; i < command.parts.size(); ++i) {
+    const Bytes part = vector_bytes(parts->Get(static_cast<uint32_t>(i))->command());
+    if (part.empty()) return "an empty part";
+    // A part has none of its own, so this goes one step down and no further.
+    const AlignedImage part_image(image.in_input(part));
+    if (const char* reason = read_command(part_image, command.parts[i], true)) return reason;
+  }
+  return nullptr;
+}
+
+const char* read_fields(const AlignedImage& image, const fb::Command* table, uint32_t fields,
+                        Command& command) {
   if ((fields & field_tokens) && table->tokens() && table->settles()) return "tokens and settles";
   const char* reason = nullptr;
   if (fields & field_jobs) reason = read_jobs(image, table, command);
@@ -174,18 +192,20 @@ const char* read_parts(const AlignedImage& image, const fb::Command* table, uint
   if (!reason && (fields & field_imports)) reason = read_imports(image, table, command);
   if (!reason && (fields & field_kv)) reason = read_kv(image, table, command);
   if (!reason && (fields & field_row)) reason = read_row(image, table, command);
+  if (!reason && (fields & field_parts)) reason = read_parts(image, table, command);
   return reason;
 }
 
-const char* read_command(const AlignedImage& image, Command& command) {
+const char* read_command(const AlignedImage& image, Command& command, bool is_part) {
   if (image.size() > command_bytes_max) return "longer than any record";
-  // Every settle or change, the command itself, its config and backoff.
+  // Every settle, change or part, the command itself, its config and backoff.
   constexpr flatbuffers::uoffset_t tables_max = command_items_max + 3;
   flatbuffers::Verifier verifier(image.data(), image.size(), record_depth_max, tables_max);
   const bool sound = verifier.VerifyBuffer<fb::Command>(command_identifier);
   if (!sound && !WQ_PLANTED(record_unverified)) return "not well formed";
   const auto* table = flatbuffers::GetRoot<fb::Command>(image.data());
   command.reset(static_cast<CommandType>(table->type()), table->now_ms());
+  if (is_part && !may_be_part(command.type)) return "a part that can be none";
   const uint32_t fields = command_fields(command.type);
   if (!has_only(image.data(), fields)) return "a field that its type does not have";
   command.queue = table->queue();
@@ -194,7 +214,7 @@ const char* read_command(const AlignedImage& image, Command& command) {
   command.deadline_ms = table->deadline_ms();
   command.first_generation = table->first_generation();
   command.name = as_text(image.in_input(vector_bytes(table->name())));
-  if (const char* reason = read_parts(image, table, fields, command)) return reason;
+  if (const char* reason = read_fields(image, table, fields, command)) return reason;
   return check_command(command);
 }
 
@@ -202,7 +222,8 @@ const char* read_command(const AlignedImage& image, Command& command) {
 
 Status decode_command(Bytes bytes, Command& command) {
   const AlignedImage image(bytes);
-  if (const char* reason = read_command(image, command)) return corrupt_record("command", reason);
+  if (const char* reason = read_command(image, command, false))
+    return corrupt_record("command", reason);
   return {};
 }
 

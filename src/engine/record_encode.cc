@@ -200,7 +200,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
 
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
-uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
+uint64_t command_bytes_bound(const Command& command) {
+  const uint32_t fields = command_fields(command.type);
   uint64_t items = 1;
   uint64_t bytes = 0;
   if (fields & field_jobs) {
@@ -222,6 +223,7 @@ uint64_t command_bytes_bound(const Command& command, uint32_t fields) {
     for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
   }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
+  for (const Command& part : command.parts) bytes += command_bytes_bound(part);
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
 }
@@ -241,11 +243,15 @@ uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
 }  // namespace
 
 struct Encoder::Impl {
-  ReusedBuilder command;
+  ReusedBuilder whole;  // a command
+  ReusedBuilder part;   // of the command under construction
   ReusedBuilder envelope;
   ReusedBuilder row;
-  std::vector<Offset<fb::SettleItem>> settles;
+  std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
+
+  Bytes encode(const Command& command, ReusedBuilder& builder);
+  Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
 };
 
 Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
@@ -254,9 +260,24 @@ Encoder::~Encoder() = default;
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
   WQ_CHECK(reason == nullptr);
+  WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
+  return impl_->encode(command, impl_->whole);
+}
+
+// Each part is a record of its own within the record. Parts have none themselves.
+Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
+                                                          const Command& command) {
+  std::vector<Offset<fb::Part>> offsets;
+  offsets.reserve(command.parts.size());
+  for (const Command& one : command.parts) {
+    offsets.push_back(fb::CreatePart(b, put_bytes(b, encode(one, part))));
+  }
+  return b.CreateVector(offsets);
+}
+
+Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   const uint32_t fields = command_fields(command.type);
-  WQ_CHECK(command_bytes_bound(command, fields) <= command_bytes_max);
-  FlatBufferBuilder& b = impl_->command.start();
+  FlatBufferBuilder& b = builder.start();
 
   Offset<Vector<const fb::NewJob*>> jobs;
   ByteVector envelopes;
@@ -268,7 +289,9 @@ Bytes Encoder::command(const Command& command) {
   ByteVector name;
   Offset<Vector<const fb::ImportedJob*>> imports;
   Offset<Vector<Offset<fb::KvChange>>> kv;
+  Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
+  if (fields & field_parts) parts = put_parts(b, command);
   if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
     rows = put_import_rows(b, command.imports);
@@ -280,9 +303,9 @@ Bytes Encoder::command(const Command& command) {
     jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
-    impl_->settles.clear();
-    for (const SettleItem& item : command.settles) impl_->settles.push_back(put_settle(b, item));
-    settles = b.CreateVector(impl_->settles);
+    settle_offsets.clear();
+    for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
+    settles = b.CreateVector(settle_offsets);
   } else if (fields & field_tokens) {
     tokens = put_tokens(b, command.settles);
   }
@@ -305,13 +328,14 @@ Bytes Encoder::command(const Command& command) {
   table.add_config(config);
   table.add_imports(imports);
   table.add_kv(kv);
+  table.add_parts(parts);
   table.add_rows(rows);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
   if (fields & field_unclean) table.add_unclean(command.unclean);
   b.Finish(table.Finish(), command_identifier);
-  return impl_->command.bytes();
+  return builder.bytes();
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,

@@ -48,12 +48,15 @@ enum CommandField : uint32_t {
   field_row = 1u << 12,      // the field `rows` as one record
   field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
   field_kv = 1u << 14,
+  field_parts = 1u << 15,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.
 uint32_t command_fields(CommandType type);
 
 const char* check_command(const Command& command);
+// Whether a transaction may have a part of this type. No part has parts of its own.
+bool may_be_part(CommandType type);
 const char* check_traits(const JobTraits& traits);
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
                           std::span<const int64_t> list_ms);

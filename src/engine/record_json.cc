@@ -53,6 +53,8 @@ const char* command_name(CommandType type) {
       return "import_end";
     case CommandType::kv_write:
       return "kv_write";
+    case CommandType::transact:
+      return "transact";
     case CommandType::rate_rebase:
       return "rate_rebase";
   }
@@ -291,11 +293,8 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
-}  // namespace
-
-std::string command_to_json(const Command& command) {
+void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
-  JsonLine json;
   json.open('{');
   json.string("type", command_name(command.type));
   json.time("now_ms", command.now_ms);
@@ -313,7 +312,20 @@ std::string command_to_json(const Command& command) {
   if (fields & field_row) json.number("row_bytes", command.row.size());
   if (fields & field_imports) add_imports(json, command.imports);
   if (fields & field_kv) add_kv(json, command.kv);
+  if (fields & field_parts) {
+    json.key("parts");
+    json.open('[');
+    for (const Command& part : command.parts) add_command(json, part);
+    json.close(']');
+  }
   json.close('}');
+}
+
+}  // namespace
+
+std::string command_to_json(const Command& command) {
+  JsonLine json;
+  add_command(json, command);
   return json.take();
 }
 

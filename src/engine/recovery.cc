@@ -246,7 +246,7 @@ Status Engine::replay_record(Lsn lsn, Bytes body, Command& command) {
   if (Status status = apply(state_, command, lsn, effects); !status.ok()) return at_lsn(status);
   while (state_.sweep_garbage(evict_step_max)) {
   }
-  for (const Family family : side_families) state_.side(family).drop_clean(side_rows_kept_max);
+  for (const Family family : side_families) drop_clean_rows(family);
   log_bytes_since_checkpoint_ += body.size();
   ++recovery_.records_replayed;
   return {};
@@ -268,6 +268,9 @@ Status Engine::make_resident(const Command& command) {
       for (const KvChange& change : command.kv) {
         WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));
       }
+      return {};
+    case CommandType::transact:
+      for (const Command& part : command.parts) WQ_TRY(make_resident(part));
       return {};
     default:
       return {};

@@ -162,6 +162,7 @@ Status Salvager::finish(const FindingVisitor& visit, SalvageReport& report) {
     }
     return {};
   };
+  WQ_TRY(tell_kv(visit));
   WQ_TRY(tell(FindingKind::found, found, "can be read", report.jobs_found));
   WQ_TRY(tell(FindingKind::lost, lost, "of the checkpoint can not be read", report.jobs_lost));
   return tell(FindingKind::uncertain, uncertain,
@@ -203,6 +204,7 @@ Status Salvager::write(Engine& engine) {
     WQ_TRY(batch.add(ids[place.queue], std::move(stored)));
   }
   WQ_TRY(batch.flush());
+  WQ_TRY(write_kv(engine));
   return engine.import_end(call);
 }
 

@@ -44,16 +44,6 @@ std::optional<JobId> next_readable(Store& store, JobId from) {
   return found == 0 ? std::nullopt : std::optional<JobId>(found);
 }
 
-Status tell_family(const FindingVisitor& visit, Family family, uint64_t rows,
-                   const std::string& problem) {
-  SalvageFinding finding;
-  finding.kind = problem.empty() ? FindingKind::intact : FindingKind::damaged;
-  finding.where = std::string("db: family ") + family_name(family);
-  finding.what = std::to_string(rows) + " rows" + (problem.empty() ? "" : "; " + problem);
-  finding.count = rows;
-  return visit(finding);
-}
-
 Status tell(const FindingVisitor& visit, FindingKind kind, std::string what) {
   SalvageFinding finding;
   finding.kind = kind;
@@ -63,6 +53,16 @@ Status tell(const FindingVisitor& visit, FindingKind kind, std::string what) {
 }
 
 }  // namespace
+
+Status tell_family(const FindingVisitor& visit, Family family, uint64_t rows,
+                   const std::string& problem) {
+  SalvageFinding finding;
+  finding.kind = problem.empty() ? FindingKind::intact : FindingKind::damaged;
+  finding.where = std::string("db: family ") + family_name(family);
+  finding.what = std::to_string(rows) + " rows" + (problem.empty() ? "" : "; " + problem);
+  finding.count = rows;
+  return visit(finding);
+}
 
 Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisitor& visit) {
   const std::string directory = options.directory + "/db";
@@ -83,11 +83,13 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
     WQ_TRY(tell_family(visit, Family::meta, queues.size() + (meta ? 1 : 0), meta_problem));
     WQ_TRY(tell_family(visit, Family::job, rows, job_problem));
     WQ_TRY(read_index_families(visit));
+    WQ_TRY(read_kv(visit));
   } else {
+    kv_whole = false;
     WQ_TRY(tell(visit, FindingKind::damaged, stores[0].problem));
     gaps.add(0, UINT64_MAX);
   }
-  if (gaps.empty() && meta && meta_problem.empty()) return {};
+  if (gaps.empty() && meta && meta_problem.empty() && kv_whole) return {};
   stores[1] = open_tables_of_rocks_store(directory, options.scratch + "-tables");
   if (!stores[1].store) {
     return tell(visit, FindingKind::damaged, "tables by themselves: " + stores[1].problem);

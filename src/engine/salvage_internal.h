@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/kv.h"
 #include "engine/residency.h"
 #include "engine/salvage.h"
 #include "engine/state.h"
@@ -44,6 +46,10 @@ class IdGaps {
   std::map<JobId, JobId> ranges_;
 };
 
+// One line about a family of rows.
+Status tell_family(const FindingVisitor& visit, Family family, uint64_t rows,
+                   const std::string& problem);
+
 using Counts = std::map<std::pair<QueueId, JobState>, uint64_t>;
 
 // The checkpoint, as far as it can be read.
@@ -54,12 +60,17 @@ struct ColdSide {
   std::unordered_map<JobId, ColdJob> jobs;
   std::unordered_set<JobId> doubtful;
   IdGaps gaps;
-  Counts read_counts;  // jobs whose rows were read
+  Counts read_counts;    // jobs whose rows were read
+  bool kv_whole = true;  // false: kv rows may be missing
 
   // Nothing is thrown away for a damage; all of it is told to `visit`.
   Status read(Io& io, const SalvageOptions& options, const FindingVisitor& visit);
+  // Each kv row that can be read. salvage_kv.cc
+  Status each_kv(const std::function<Status(std::string_view key, const KvRow& row)>& visit) const;
+  bool tells_kv(std::string_view key) const;
 
  private:
+  Status read_kv(const FindingVisitor& visit);
   Status read_index_families(const FindingVisitor& visit);
   bool read_meta(Store& store, std::string& problem);
   uint64_t read_jobs(Store& store, uint8_t source, std::string& problem);
@@ -114,6 +125,12 @@ class Salvager {
   void on_ids(const Command& command, Lsn lsn);
   void on_dead(const Command& command, Lsn lsn);
   void on_import(const Command& command, Lsn lsn);
+  // salvage_kv.cc
+  void on_kv(const Command& command, Lsn lsn);
+  Status each_kv(const std::function<Status(const KvImage&)>& visit) const;
+  Status tell_kv(const FindingVisitor& visit) const;
+  Status write_kv(Engine& engine) const;
+  void take(const Command& command, Lsn lsn);
   Command single(const Command& command) const;
   bool is_uncertain(JobId id) const;
   std::vector<Place> places() const;
@@ -132,6 +149,11 @@ class Salvager {
   std::vector<std::pair<Lsn, Lsn>> missing_;
   std::unordered_set<JobId> recovered_;  // jobs of a gap in the rows that the log still had
   std::unordered_set<QueueId> deleted_;
+  struct ChangedKv {
+    std::optional<std::string> value;  // none: erased
+    int64_t expires_ms = 0;
+  };
+  std::map<std::string, ChangedKv, std::less<>> kv_;  // as the log leaves them
   uint64_t misfits_ = 0;
   uint64_t unreadable_ = 0;  // when a record named them
   uint64_t unwritten_ = 0;   // when they were about to go into the new store

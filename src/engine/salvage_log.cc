@@ -55,19 +55,26 @@ void Salvager::record(Lsn lsn, Bytes body) {
   if (lsn <= last_lsn_) return;
   note_missing(lsn);
   last_lsn_ = lsn;
-  if (lsn <= applied_lsn_ && cold_.gaps.empty()) return;
+  if (lsn <= applied_lsn_ && cold_.gaps.empty() && cold_.kv_whole) return;
   Command command;
   if (!decode_command(body, command).ok()) {
     ++misfits_;
     return;
   }
+  take(command, lsn);
+}
+
+void Salvager::take(const Command& command, Lsn lsn) {
   switch (command.type) {
     case CommandType::open:
       return on_open(command, lsn);
     case CommandType::close:
       return;
     case CommandType::kv_write:
-      return change(command, lsn);
+      return on_kv(command, lsn);
+    case CommandType::transact:
+      for (const Command& part : command.parts) take(part, lsn);
+      return;
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:

@@ -22,6 +22,7 @@ void SideTable::load(std::string_view key, std::optional<std::string> value) {
   const bool below = value.has_value();
   const auto [place, added] = rows_.emplace(key, Row{std::move(value), false, below});
   clean_.emplace_back(key);
+  clean_bytes_ += bytes_of(key, place->second);
   bytes_ += bytes_of(key, place->second);
 }
 
@@ -62,8 +63,8 @@ void SideTable::erase(std::string_view key) {
   change(key, std::nullopt);
 }
 
-void SideTable::drop_clean(size_t keep) {
-  if (clean_.size() <= keep) return;
+void SideTable::drop_clean(size_t keep_rows, uint64_t keep_bytes) {
+  if (clean_.size() <= keep_rows && clean_bytes_ <= keep_bytes) return;
   for (const std::string& key : clean_) {
     const auto found = rows_.find(key);
     if (found == rows_.end() || found->second.dirty) continue;
@@ -71,6 +72,7 @@ void SideTable::drop_clean(size_t keep) {
     rows_.erase(found);
   }
   clean_.clear();
+  clean_bytes_ = 0;
 }
 
 void SideTable::freeze() {
@@ -79,6 +81,7 @@ void SideTable::freeze() {
   frozen_bytes_ = std::exchange(bytes_, 0);
   dirty_count_ = 0;
   clean_.clear();
+  clean_bytes_ = 0;
 }
 
 void SideTable::complete() {

@@ -44,10 +44,11 @@ class SideTable {
   void put(std::string_view key, std::string value);
   void erase(std::string_view key);
 
-  // Forgets rows that were only read, once there are more than `keep` of them.
-  void drop_clean(size_t keep);
+  // Forgets rows that were only read, once there are more than these, or they hold more.
+  void drop_clean(size_t keep_rows, uint64_t keep_bytes);
 
   uint64_t bytes() const { return bytes_ + frozen_bytes_; }
+  uint64_t unfrozen_bytes() const { return bytes_; }
   size_t dirty_count() const { return dirty_count_; }
 
   // Each row that memory knows, as it is now, in no order.
@@ -72,6 +73,7 @@ class SideTable {
   Rows rows_;
   Rows frozen_;
   std::vector<std::string> clean_;  // keys that load() brought; some may have become dirty
+  uint64_t clean_bytes_ = 0;        // of what load() brought, as it was then
   uint64_t bytes_ = 0;
   uint64_t frozen_bytes_ = 0;
   size_t dirty_count_ = 0;

@@ -161,6 +161,12 @@ class State {
     return bytes;
   }
 
+  uint64_t side_changed_bytes() const {  // since the last freeze, with what was only read
+    uint64_t bytes = 0;
+    for (const Family family : side_families) bytes += side(family).unfrozen_bytes();
+    return bytes;
+  }
+
   uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
 

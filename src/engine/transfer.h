@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/kv.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
@@ -28,6 +29,7 @@ struct StoreImage {
   Generation next_generation = 1;
   uint64_t queues = 0;
   uint64_t jobs = 0;
+  uint64_t kv_rows = 0;  // none if only one queue is told
 };
 
 // `row.position` counts for delayed jobs only: it is their due time. Other places follow from the
@@ -43,20 +45,22 @@ struct JobImage {
 struct ExportVisitor {
   std::function<Status(const StoreImage&)> on_store;
   std::function<Status(const QueueRow&)> on_queue;
+  std::function<Status(const KvImage&)> on_kv;
   std::function<Status(const JobImage&)> on_job;
 };
 
-// The walk behind an export: queues in the order of their ids; the leased, ready and dead jobs of
-// each; then all delayed ones, by due time. An object holds one consistent view of the store from
+// The walk behind an export: queues in the order of their ids; the kv rows that are live at
+// `now_ms`, in the order of their keys; the leased, ready and dead jobs of each queue; then all
+// delayed ones, by due time. An object holds one consistent view of the store from
 // its construction on, whatever checkpoints follow. CORRUPT if it does not find each job that the
-// queues count. An empty `only` takes all queues.
+// queues count. An empty `only` takes all queues; a single one goes without the kv rows.
 class StoreExport {
  public:
   explicit StoreExport(const Store& store);
   ~StoreExport();
   StoreExport(const StoreExport&) = delete;
   StoreExport& operator=(const StoreExport&) = delete;
-  Status run(std::string_view only, const ExportVisitor& visitor);
+  Status run(std::string_view only, int64_t now_ms, const ExportVisitor& visitor);
 
  private:
   struct Cursors;

@@ -17,7 +17,9 @@ COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release"
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
             ("export",), ("import",), ("repair",), ("backup",), ("restore",), ("verify",),
-            ("log",), ("log", "dump"), ("bench",), ("version",))
+            ("log",), ("log", "dump"), ("bench",), ("version",), ("kv",), ("kv", "get"),
+            ("kv", "put"), ("kv", "add"), ("kv", "rm"), ("kv", "ls"), ("kv", "lock"),
+            ("kv", "extend"), ("kv", "unlock"), ("txn",))
 
 
 class Look(CliCase):

@@ -16,6 +16,8 @@ class Transfer(CliCase):
         token = self.wq("pull", "-q", "mail", "--payload", "/dev/null").lines[0]
         self.wq("nack", token, "--dead", "--error", "it broke")
         self.wq("queue", "pause", "other")
+        self.wq("kv", "put", "a", "1", "--ttl", "1h")
+        self.wq("kv", "put", "b", stdin=b"\xff\x00")
 
     def test_the_same_bytes_again(self):
         self.fill()

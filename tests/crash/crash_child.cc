@@ -102,7 +102,7 @@ class Tokens {
 // What the threads share.
 struct Shared {
   wq_store* store = nullptr;
-  wq_queue* queues[queue_count] = {};
+  wq_queue* queues[queue_count + 1] = {};  // the last one is scratch_queue
   std::atomic<uint64_t> next_op{1};
   std::atomic<uint64_t> next_number{1};
   std::atomic<int64_t> live{0};
@@ -115,18 +115,24 @@ std::string_view view(const wq_bytes& bytes) {
 
 class Worker {
  public:
-  Worker(Shared& shared, uint64_t seed) : shared_(shared), prng_(seed) {}
+  // One of them, at most, has the scratch queue.
+  Worker(Shared& shared, uint64_t seed, bool scratch)
+      : shared_(shared), prng_(seed), scratch_(scratch) {}
 
   void step() {
     const uint64_t dice = prng_.below(100);
     if (dice < 30 && shared_.live < live_jobs_max) {
-      enqueue(prng_.below(4) == 0 ? 2 + prng_.below(6) : 1);
+      enqueue(any_queue(), prng_.below(4) == 0 ? 2 + prng_.below(6) : 1);
     } else if (dice < 88) {
       lease_and_settle();
     } else if (dice < 93) {
       settle_some_token();
-    } else if (dice < 98) {
+    } else if (dice < 97) {
       visit_dead();
+    } else if (dice < 98) {
+      sweep(any_queue(), prng_.below(3) == 0 ? 'Q' : 'U');
+    } else if (dice < 99 && scratch_) {
+      use_scratch();
     } else {
       wq_error err = WQ_ERROR_INIT;
       const int32_t code = wq_store_checkpoint(shared_.store, &err);
@@ -139,7 +145,8 @@ class Worker {
     level_ = WQ_POWER;
     for (const Token& token : shared_.tokens.all()) settle(token, 'A');
     for (const Token& token : lease(4, 20)) settle(token, 'A');
-    for (uint32_t queue = 0; queue < queue_count; ++queue) {
+    for (const Token& token : lease_from({scratch_queue}, 4, 0)) settle(token, 'A');
+    for (uint32_t queue = 0; queue <= scratch_queue; ++queue) {
       for (const Token& token : list_dead(queue)) settle(token, prng_.below(2) == 0 ? 'P' : 'Z');
     }
   }
@@ -162,8 +169,11 @@ class Worker {
     return Line("R").add(op).add(code).add(call.lsn).add(now_ms());
   }
 
-  void enqueue(size_t n);
+  uint32_t any_queue() { return static_cast<uint32_t>(prng_.below(queue_count)); }
+  void enqueue(uint32_t queue, size_t n);
   std::vector<Token> lease(uint32_t max_jobs, int64_t wait_ms);
+  std::vector<Token> lease_from(const std::vector<uint32_t>& order, uint32_t max_jobs,
+                                int64_t wait_ms);
   void lease_and_settle();
   int32_t settle(const Token& token, char kind);
   int32_t settle_call(const Token& token, char kind, int64_t run_ms, wq_call* call, wq_error* err);
@@ -171,14 +181,16 @@ class Worker {
   void settle_some_token();
   std::vector<Token> list_dead(uint32_t queue);
   void visit_dead();
+  bool sweep(uint32_t queue, char kind);
+  void use_scratch();
 
   Shared& shared_;
   Prng prng_;
+  const bool scratch_;
   uint32_t level_ = 0;  // of every call, if not 0
 };
 
-void Worker::enqueue(size_t n) {
-  const auto queue = static_cast<uint32_t>(prng_.below(queue_count));
+void Worker::enqueue(uint32_t queue, size_t n) {
   const uint64_t first = shared_.next_number.fetch_add(n);
   const uint32_t level = pick_level();
   const uint64_t op = shared_.next_op++;
@@ -211,15 +223,18 @@ void Worker::enqueue(size_t n) {
 }
 
 std::vector<Token> Worker::lease(uint32_t max_jobs, int64_t wait_ms) {
+  const uint32_t turn = any_queue();
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < queue_count; ++i) order.push_back((turn + i) % queue_count);
+  return lease_from(order, max_jobs, wait_ms);
+}
+
+std::vector<Token> Worker::lease_from(const std::vector<uint32_t>& order, uint32_t max_jobs,
+                                      int64_t wait_ms) {
   const uint32_t level = pick_level();
   const uint64_t op = shared_.next_op++;
-  wq_queue* order[queue_count];
-  uint32_t index[queue_count];
-  const uint64_t turn = prng_.below(queue_count);
-  for (uint32_t i = 0; i < queue_count; ++i) {
-    index[i] = static_cast<uint32_t>((turn + i) % queue_count);
-    order[i] = shared_.queues[index[i]];
-  }
+  std::vector<wq_queue*> queues;
+  for (const uint32_t index : order) queues.push_back(shared_.queues[index]);
   wq_lease_options options = WQ_LEASE_OPTIONS_INIT;
   options.max_jobs = max_jobs;
   options.wait_ms = wait_ms;
@@ -230,7 +245,7 @@ std::vector<Token> Worker::lease(uint32_t max_jobs, int64_t wait_ms) {
   wq_error err = WQ_ERROR_INIT;
   wq_batch* batch = nullptr;
   const int32_t code =
-      wq_lease(shared_.store, order, queue_count, &options, nullptr, &how, &batch, &err);
+      wq_lease(shared_.store, queues.data(), queues.size(), &options, nullptr, &how, &batch, &err);
   if (code != WQ_OK && code != WQ_EMPTY) {
     complain("lease", code, err);
     return {};
@@ -243,7 +258,7 @@ std::vector<Token> Worker::lease(uint32_t max_jobs, int64_t wait_ms) {
     const std::string_view payload = view(job.payload);
     answer.add(number_of(payload)).add(job.id).add(job.generation).add(job.attempts);
     answer.add(job.max_attempts).add(job.leased_ms).add(job.deadline_ms).add(hash_of(payload));
-    tokens.push_back({index[job.queue_index], job.id, job.generation});
+    tokens.push_back({order[job.queue_index], job.id, job.generation});
   }
   answer.send();
   wq_batch_free(&batch);
@@ -270,6 +285,12 @@ int32_t Worker::settle_call(const Token& token, char kind, int64_t run_ms, wq_ca
                         call, err);
     case 'K':
       return wq_confirm(queue, token.id, token.generation, run_ms, call, err);
+    case 'W': {
+      const wq_token one = {token.id, token.generation};
+      int32_t outcome = WQ_OK;
+      const int32_t code = wq_extend(queue, &one, 1, run_ms, &outcome, call, err);
+      return code != WQ_OK ? code : outcome;
+    }
     case 'X':
       return wq_job_cancel(queue, token.id, call, err);
     case 'P':
@@ -282,9 +303,10 @@ int32_t Worker::settle_call(const Token& token, char kind, int64_t run_ms, wq_ca
 int32_t Worker::settle(const Token& token, char kind) {
   const uint32_t level = pick_level();
   const uint64_t op = shared_.next_op++;
-  const int64_t run_ms = prng_.below(2) == 0 ? 0 : 5 + static_cast<int64_t>(prng_.below(50));
+  int64_t run_ms = 5 + static_cast<int64_t>(prng_.below(50));
+  if (kind == 'K' && prng_.below(2) == 0) run_ms = 0;
   Line line = intent(op, kind, level).add(token.queue).add(token.id).add(token.generation);
-  if (kind == 'K') line.add(run_ms);
+  if (kind == 'K' || kind == 'W') line.add(run_ms);
   line.send();
   wq_call how = call(level);
   wq_error err = WQ_ERROR_INIT;
@@ -335,6 +357,7 @@ void Worker::lease_and_settle() {
   for (const Token& token : tokens) {
     if (prng_.below(8) == 0) shared_.tokens.add(token, prng_.next());
     const uint64_t dice = prng_.below(100);
+    if (dice >= 90 && settle(token, 'W') != WQ_OK) continue;
     if (dice < 15 && settle(token, 'K') == WQ_OK) {
       if (prng_.below(4) == 0) continue;  // it goes on running, also after the kill
     }
@@ -357,7 +380,7 @@ void Worker::lease_and_settle() {
 void Worker::settle_some_token() {
   Token token;
   if (!shared_.tokens.pick(prng_.next(), &token)) return;
-  settle(token, "AANFBK"[prng_.below(6)]);
+  settle(token, "AANFBKW"[prng_.below(7)]);
 }
 
 std::vector<Token> Worker::list_dead(uint32_t queue) {
@@ -386,6 +409,55 @@ void Worker::visit_dead() {
   }
 }
 
+// All jobs of a queue at once: they are cleared, go with the queue, or are its dead letters.
+bool Worker::sweep(uint32_t queue, char kind) {
+  const uint32_t level = pick_level();
+  const uint64_t op = shared_.next_op++;
+  intent(op, kind, level).add(queue).send();
+  wq_call how = call(level);
+  wq_error err = WQ_ERROR_INIT;
+  wq_queue* const handle = shared_.queues[queue];
+  constexpr uint32_t all_states = WQ_STATE_BIT(WQ_STATE_READY) | WQ_STATE_BIT(WQ_STATE_DELAYED) |
+                                  WQ_STATE_BIT(WQ_STATE_LEASED) | WQ_STATE_BIT(WQ_STATE_RUNNING) |
+                                  WQ_STATE_BIT(WQ_STATE_DEAD);
+  uint64_t removed = 0;
+  const int32_t code = kind == 'Q'   ? wq_queue_clear(handle, all_states, &removed, &how, &err)
+                       : kind == 'D' ? wq_queue_delete(handle, &how, &err)
+                                     : wq_dead_purge(handle, &removed, &how, &err);
+  if (code != WQ_OK) {
+    complain("sweep", code, err);
+    return false;
+  }
+  result(op, code, how).send();
+  shared_.live -= static_cast<int64_t>(removed);
+  return true;
+}
+
+bool open_queue(Shared& shared, uint32_t index, wq_error* err) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  config.fields = WQ_CONFIG_MAX_RETRIES | WQ_CONFIG_BACKOFF;
+  config.max_retries = index * 3;
+  if (index == 1) {
+    config.backoff_kind = WQ_BACKOFF_FIXED;
+    config.backoff_base_ms = 2;
+  }
+  const std::string name = "queue-" + std::to_string(index);
+  return wq_queue_open(shared.store, name.data(), name.size(), &config, 0, &shared.queues[index],
+                       err) == WQ_OK;
+}
+
+// A queue that comes and goes under one name: nothing of one life may show in the next.
+void Worker::use_scratch() {
+  enqueue(scratch_queue, 1 + prng_.below(6));
+  for (const Token& token : lease_from({scratch_queue}, 3, 0)) {
+    if (prng_.below(2) == 0) settle(token, "ANF"[prng_.below(3)]);
+  }
+  if (prng_.below(2) == 0 || !sweep(scratch_queue, 'D')) return;
+  wq_queue_close(&shared_.queues[scratch_queue]);
+  wq_error err = WQ_ERROR_INIT;
+  if (!open_queue(shared_, scratch_queue, &err)) complain("open a queue again", err.code, err);
+}
+
 bool open_store(const char* directory, uint32_t backend, Shared& shared) {
   Line("O").send();
   wq_store_options options = WQ_STORE_OPTIONS_INIT;
@@ -396,21 +468,10 @@ bool open_store(const char* directory, uint32_t backend, Shared& shared) {
   options.checkpoint_log_bytes = 32u << 10;
   options.disk_reserve_bytes = 1u << 20;
   wq_error err = WQ_ERROR_INIT;
-  int32_t code = wq_store_open(directory, &options, &shared.store, &err);
-  for (uint32_t i = 0; code == WQ_OK && i < queue_count; ++i) {
-    wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
-    config.fields = WQ_CONFIG_MAX_RETRIES | WQ_CONFIG_BACKOFF;
-    config.max_retries = i * 3;
-    if (i == 1) {
-      config.backoff_kind = WQ_BACKOFF_FIXED;
-      config.backoff_base_ms = 2;
-    }
-    const std::string name = "queue-" + std::to_string(i);
-    code =
-        wq_queue_open(shared.store, name.data(), name.size(), &config, 0, &shared.queues[i], &err);
-  }
-  if (code != WQ_OK) {
-    complain("open", code, err);
+  bool open = wq_store_open(directory, &options, &shared.store, &err) == WQ_OK;
+  for (uint32_t i = 0; open && i <= scratch_queue; ++i) open = open_queue(shared, i, &err);
+  if (!open) {
+    complain("open", err.code, err);
     return false;
   }
   wq_recovery recovery = WQ_RECOVERY_INIT;
@@ -444,7 +505,8 @@ void tell_known_jobs(const char* path, Shared& shared) {
     line.add(code == WQ_OK ? 1 : 0).add(std::max(before_ms, now_ms()));
     line.add(job.state).add(job.attempts).add(job.generation).add(job.deadline_ms);
     line.add(hash_of(view(job.payload))).send();
-    if (job.state == WQ_STATE_LEASED || job.state == WQ_STATE_RUNNING) {
+    // Those of the scratch queue are for the thread that has it.
+    if (queue != scratch_queue && (job.state == WQ_STATE_LEASED || job.state == WQ_STATE_RUNNING)) {
       shared.tokens.add({queue, id, job.generation}, number);
     }
     wq_batch_free(&batch);
@@ -462,7 +524,7 @@ void check_store(const Shared& shared) {
 }
 
 void drain(Shared& shared, uint64_t seed) {
-  Worker worker(shared, seed);
+  Worker worker(shared, seed, false);
   const int64_t limit_ms = now_ms() + drain_limit_ms;
   while (total_jobs(shared) > 0 && now_ms() < limit_ms) worker.drain_step();
   check_store(shared);
@@ -488,7 +550,7 @@ int run(char** argv) {
   std::vector<std::thread> threads;
   for (uint64_t i = 0; i < 3; ++i) {
     threads.emplace_back([&shared, seed, i] {
-      Worker worker(shared, seed + i);
+      Worker worker(shared, seed + i, i == 0);
       for (;;) worker.step();
     });
   }

@@ -4,6 +4,7 @@
 // with WQ_LONG.
 #include <gtest/gtest.h>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wq.h>
@@ -107,6 +108,7 @@ class CrashTest : public testing::Test {
       ++kills_[1];
     } else {
       alive = child.read_until('Y') && child.read_lines(1 + prng_.below(800));
+      if (alive && prng_.below(4) == 0) alive = pause(child) && child.read_lines(prng_.below(200));
       ++kills_[2];
     }
     const int status = child.kill_now();
@@ -114,6 +116,19 @@ class CrashTest : public testing::Test {
     if (!alive || !WIFSIGNALED(status)) {
       ADD_FAILURE() << "life " << life_ << ": the child ended by itself, status " << status;
     }
+  }
+
+  // Stops the process for longer than its shorter leases last, in the middle of whatever its
+  // threads are doing, and lets it go on: as a machine that sleeps, or a collector that stops the
+  // world.
+  bool pause(Child& child) {
+    if (::kill(child.pid(), SIGSTOP) != 0) return false;
+    const auto begin = steady_clock::now();
+    const auto pause_us = static_cast<int64_t>(1'000 + prng_.below(60'000));
+    while (us_since(begin) < pause_us) {
+    }
+    ++pauses_;
+    return ::kill(child.pid(), SIGCONT) == 0;
   }
 
   // Lets a child work until it kills itself at a named place; false if it did not come there.
@@ -176,12 +191,14 @@ class CrashTest : public testing::Test {
     print("kills while it opened", kills_[0]);
     print("kills while it looked the store over", kills_[1]);
     print("kills while it worked", kills_[2]);
+    print("pauses", pauses_);
     print("opens", f.opens);
     print("opens that replayed records", f.replays);
     print("opens that cut an unfinished tail", f.cuts);
     print("jobs", f.jobs);
     print("leases", f.leases);
     print("settles", f.settles);
+    print("clears, deletes and purges", f.sweeps);
     print("stale settles", f.stale);
     print("calls in doubt", f.in_doubt);
     print("ms for the longest call", static_cast<uint64_t>(f.longest_ms));
@@ -199,6 +216,7 @@ class CrashTest : public testing::Test {
   uint64_t life_ = 0;
   uint64_t open_us_ = 0;
   std::array<uint64_t, 3> kills_{};
+  uint64_t pauses_ = 0;
 };
 
 TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
@@ -215,6 +233,7 @@ TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
   EXPECT_GT(oracle_.figures().doubts_gone, 0u);
   EXPECT_GT(oracle_.figures().doubts_there, 0u);
   EXPECT_GT(oracle_.figures().stale, 0u);
+  EXPECT_GT(oracle_.figures().sweeps, 0u);
 }
 
 // Each place is reached, at the first of its hits and at later ones, and the store is none the

@@ -21,7 +21,10 @@ bool removes(char kind) {
   return kind == 'A' || kind == 'X' || kind == 'Z';
 }
 bool needs_lease(char kind) {
-  return kind == 'A' || kind == 'N' || kind == 'F' || kind == 'B' || kind == 'K';
+  return kind == 'A' || kind == 'N' || kind == 'F' || kind == 'B' || kind == 'K' || kind == 'W';
+}
+bool sweeps(char kind) {
+  return kind == 'Q' || kind == 'D' || kind == 'U';
 }
 
 }  // namespace
@@ -110,10 +113,10 @@ void Oracle::parse_intent(const std::string& line) {
     for (Target target{}; in >> target.kind >> target.id >> target.generation;) {
       op.targets.push_back(target);
     }
-  } else if (op.kind != 'L') {
+  } else if (op.kind != 'L' && !sweeps(op.kind)) {
     Target target{op.kind, 0, 0, 0, 0};
     in >> target.id >> target.generation;
-    if (op.kind == 'K') in >> target.run_ms;
+    if (op.kind == 'K' || op.kind == 'W') in >> target.run_ms;
     op.targets.push_back(target);
   }
   ops_[key] = std::move(op);
@@ -139,7 +142,7 @@ void Oracle::parse_result(const std::string& line) {
     }
   } else if (op.kind == 'M') {
     for (Target& target : op.targets) in >> target.code;
-  } else {
+  } else if (!op.targets.empty()) {
     op.targets[0].code = op.code;
   }
 }
@@ -279,6 +282,7 @@ void Oracle::replay() {
     const bool durable = op->lsn <= durable_lsn;
     if (op->kind == 'E') replay_enqueue(*op, durable);
     if (op->kind == 'L') replay_lease(*op, durable);
+    if (sweeps(op->kind)) replay_sweep(*op, durable);
     for (const Target& target : op->targets) {
       if (target.code == WQ_OK) replay_target(*op, target, durable);
     }
@@ -324,6 +328,7 @@ void Oracle::replay_enqueue(const Op& op, bool durable) {
     ++figures_.jobs;
     if (job.generation != 0) violation("leased before it was enqueued: " + name(job));
     change(job, durable, [](Job& j) {
+      j.enqueued = true;
       j.may_exist = true;
       j.may_be_gone = false;
       j.place = Place::idle;
@@ -363,12 +368,45 @@ void Oracle::replay_lease(const Op& op, bool durable) {
     life_id_ = std::max(life_id_, lease.id);
     change(*job, durable, [&](Job& j) {
       j.may_be_gone = false;
+      j.enqueued = true;  // by a call in doubt, if it was not yet
       j.place = Place::leased;
       j.generation = lease.generation;
       j.deadline_ms = lease.deadline_ms;
       j.attempts = static_cast<uint32_t>(lease.attempts);
       observed(j, lease.id, durable);
     });
+  }
+}
+
+// What a sweep of its queue leaves of a job that was there before.
+void Oracle::sweep_effect(Job& job, const Op& op) const {
+  const bool only_dead = op.kind == 'U';
+  const int64_t end_ms = op.done ? op.end_ms + slack_ms : for_ever;
+  if (only_dead && job.place == Place::leased && job.deadline_ms >= end_ms) return;
+  job.may_be_gone = true;
+  if (only_dead && job.place != Place::dead) {
+    job.place = Place::unknown;  // dead meanwhile, or not
+    return;
+  }
+  job.may_exist = false;
+  job.place = Place::unknown;
+}
+
+// A sweep takes some of the jobs of an enqueue and leaves others, which have run on: that one of
+// them is there says nothing of the others any more.
+void Oracle::forget_groups(uint32_t queue) {
+  std::erase_if(groups_, [&](const auto& group) { return jobs_[group.second[0]].queue == queue; });
+}
+
+void Oracle::replay_sweep(const Op& op, bool durable) {
+  ++figures_.sweeps;
+  forget_groups(op.queue);
+  for (const uint64_t number : open_) {
+    Job& job = jobs_[number];
+    if (job.queue != op.queue || !job.may_exist) continue;
+    if (job.life == life_ && !job.enqueued) continue;  // behind it, or in doubt anyway
+    change(job, durable, [&](Job& j) { sweep_effect(j, op); });
+    if (!jobs_[number].may_exist) recently_gone_.push_back(number);
   }
 }
 
@@ -426,6 +464,12 @@ void Oracle::take_effect(Job& job, const Op& op, const Target& target) {
       job.generation = target.generation;
       job.deadline_ms = target.run_ms == 0 ? for_ever : op.begin_ms + target.run_ms;
       break;
+    case 'W':
+      job.generation = target.generation;
+      if (job.place == Place::leased && job.deadline_ms == for_ever) break;  // it has none
+      job.place = Place::leased;
+      job.deadline_ms = op.begin_ms + target.run_ms;
+      break;
     case 'F':
       job.place = Place::dead;
       break;
@@ -446,6 +490,16 @@ void Oracle::take_effect(Job& job, const Op& op, const Target& target) {
 void Oracle::add_doubts() {
   for (const auto& [key, op] : ops_) {
     if (op.done) continue;
+    if (sweeps(op.kind)) {
+      forget_groups(op.queue);
+      for (const uint64_t number : open_) {
+        Job& job = jobs_[number];
+        if (job.queue != op.queue || !job.may_exist) continue;
+        Job other = job;
+        sweep_effect(other, op);
+        unite(job, other);
+      }
+    }
     for (const Target& target : op.targets) {
       Job* const job = by_id(target.id);
       if (job == nullptr || !job->may_exist) continue;

@@ -25,6 +25,7 @@ struct Figures {
   uint64_t leases = 0;
   uint64_t settles = 0;  // with OK, cancels, replays and removals too
   uint64_t stale = 0;
+  uint64_t sweeps = 0;  // clears, deletes and purges with OK
   uint64_t in_doubt = 0;
   int64_t longest_ms = 0;     // call
   uint64_t census = 0;        // jobs looked up after an open
@@ -54,8 +55,9 @@ class Oracle {
     uint64_t number = 0;
     uint64_t id = 0;  // 0: not known yet
     uint32_t queue = 0;
-    uint64_t life = 0;   // that enqueued it
-    uint64_t group = 0;  // the enqueue, unique over the lives
+    uint64_t life = 0;      // that enqueued it
+    uint64_t group = 0;     // the enqueue, unique over the lives
+    bool enqueued = false;  // the change of the enqueue is confirmed
     bool may_exist = false;
     bool may_be_gone = true;
     Place place = Place::unknown;
@@ -107,6 +109,9 @@ class Oracle {
   void replay_lease(const Op& op, bool durable);
   void judge_lease(const Job& job, const LeasedJob& lease, const Op& op);
   void replay_target(const Op& op, const Target& target, bool durable);
+  void replay_sweep(const Op& op, bool durable);
+  void sweep_effect(Job& job, const Op& op) const;
+  void forget_groups(uint32_t queue);
   void judge_token(const Job& job, const Op& op, const Target& target);
   void take_effect(Job& job, const Op& op, const Target& target);
   void add_doubts();

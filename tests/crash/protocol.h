@@ -13,7 +13,9 @@
 //       L lease_ms                  lease
 //       A N F B queue id generation ack, nack, fail, give back
 //       K queue id generation run   confirm with this run time (0: none)
+//       W queue id generation lease extend the lease to this time
 //       X queue id generation       cancel the job, whatever its generation
+//       Q D U queue                 clear it of all jobs, delete it, purge its dead letters
 //       P Z queue id generation     replay, remove a dead letter
 //       M queue (kind id generation)...    settle many
 //   R op code lsn now ...           the call returned; by kind:
@@ -33,6 +35,8 @@
 namespace wq::crash {
 
 constexpr uint32_t queue_count = 3;
+constexpr uint32_t scratch_queue =
+    3;  // one more, which is deleted now and then; of one thread only
 constexpr size_t number_bytes = sizeof(uint64_t);
 
 inline uint64_t mix(uint64_t x) {

@@ -12,7 +12,56 @@ struct StoreCall {
   int32_t (*call)(wq_store* store, wq_queue* queue, wq_error* err);
 };
 
-inline const std::vector<StoreCall>& store_calls() {
+inline const std::vector<StoreCall>& row_calls() {
+  static const std::vector<StoreCall> calls = {
+      {"wq_kv_put",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_kv_put(s, "k", 1, "1", 1, nullptr, nullptr, nullptr, e);
+       }},
+      {"wq_kv_get",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_kv_page* page = nullptr;
+         const int32_t code = wq_kv_get(s, "k", 1, &page, e);
+         wq_kv_page_free(&page);
+         return code;
+       }},
+      {"wq_kv_add",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_kv_add(s, "k", 1, 1, nullptr, nullptr, nullptr, e);
+       }},
+      {"wq_kv_list",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_kv_page* page = nullptr;
+         const int32_t code = wq_kv_list(s, nullptr, &page, nullptr, e);
+         wq_kv_page_free(&page);
+         return code;
+       }},
+      {"wq_kv_erase", [](wq_store* s, wq_queue*,
+                         wq_error* e) { return wq_kv_erase(s, "k", 1, nullptr, nullptr, e); }},
+      {"wq_lock_take",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_take(s, "l", 1, "o", 1, 1'000'000, nullptr, e);
+       }},
+      {"wq_lock_extend",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_extend(s, "l", 1, "o", 1, 1'000'000, nullptr, e);
+       }},
+      {"wq_lock_release",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         return wq_lock_release(s, "l", 1, "o", 1, nullptr, e);
+       }},
+      {"wq_transact",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_txn_op op = WQ_TXN_OP_INIT;
+         op.kind = WQ_TXN_KV_PUT;
+         op.key = {"t", 1};
+         return wq_transact(s, &op, 1, sizeof op, nullptr, nullptr, 0, nullptr, e);
+       }},
+  };
+  return calls;
+}
+
+inline const std::vector<StoreCall>& plain_calls() {
   static const std::vector<StoreCall> calls = {
       {"wq_store_tick",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_tick(s, nullptr, e); }},
@@ -80,6 +129,15 @@ inline const std::vector<StoreCall>& store_calls() {
 }
 
 // What a queue call answers on a healthy queue that has no job: `fresh`.
+inline const std::vector<StoreCall>& store_calls() {
+  static const std::vector<StoreCall> calls = [] {
+    std::vector<StoreCall> all = row_calls();
+    all.insert(all.end(), plain_calls().begin(), plain_calls().end());
+    return all;
+  }();
+  return calls;
+}
+
 struct QueueCall {
   const char* name;
   int32_t fresh;

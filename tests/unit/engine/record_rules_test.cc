@@ -40,6 +40,13 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
+  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::transact) {
+    for (const CommandType part :
+         {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
+      command.parts.push_back(valid_command(part));
+    }
+  }
   return command;
 }
 
@@ -49,6 +56,17 @@ Backoff bad_list() {
 
 const CommandRule command_rules[] = {
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
+    {"kv key", CommandType::kv_write, [](Command& c) { c.kv[0].key = ""; }},
+    {"kv expiry", CommandType::kv_write, [](Command& c) { c.kv[0].expires_ms = -1; }},
+    {"kv erase", CommandType::kv_write, [](Command& c) { c.kv[0].erase = true; }},
+    {"no kv", CommandType::kv_write, [](Command& c) { c.kv.clear(); }},
+    {"no parts", CommandType::transact, [](Command& c) { c.parts.clear(); }},
+    {"part of a part", CommandType::transact,
+     [](Command& c) { c.parts[0] = valid_command(CommandType::transact); }},
+    {"part of another kind", CommandType::transact,
+     [](Command& c) { c.parts[1] = valid_command(CommandType::lease); }},
+    {"part of another time", CommandType::transact, [](Command& c) { c.parts[2].now_ms = 2; }},
+    {"bad part", CommandType::transact, [](Command& c) { c.parts[0].jobs[0].id = 0; }},
     {"type 17", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(17); }},
     {"now", CommandType::open, [](Command& c) { c.now_ms = -1; }},
     {"queue", CommandType::settle, [](Command& c) { c.queue = 0; }},
@@ -140,6 +158,32 @@ TEST(RecordRules, EncoderRefusesToBreakThem) {
   }
 }
 
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::KvChange>>> put_kv(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::KvChange>> changes;
+  for (const KvChange& change : c.kv) {
+    const auto key =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.key.data()), change.key.size());
+    const auto value =
+        b.CreateVector(reinterpret_cast<const uint8_t*>(change.value.data()), change.value.size());
+    changes.push_back(fb::CreateKvChange(b, key, value, change.expires_ms, change.erase));
+  }
+  return b.CreateVector(changes);
+}
+
+std::string encode_blindly(const Command& c);
+
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Part>>> put_parts(
+    FlatBufferBuilder& b, const Command& c) {
+  std::vector<flatbuffers::Offset<fb::Part>> parts;
+  for (const Command& part : c.parts) {
+    const std::string bytes = encode_blindly(part);
+    parts.push_back(fb::CreatePart(
+        b, b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
+  }
+  return b.CreateVector(parts);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
@@ -178,7 +222,10 @@ std::string encode_blindly(const Command& c) {
   }
   const auto settles = b.CreateVector(items);
   const auto token_vector = b.CreateVectorOfStructs(tokens);
+  const auto kv = put_kv(b, c);
+  const auto parts = put_parts(b, c);
   const CommandType t = c.type;
+  const bool rows = t == CommandType::kv_write || t == CommandType::transact;
   const bool lease = t == CommandType::lease;
   const bool by_id = lease || t == CommandType::expire || t == CommandType::promote;
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
@@ -186,7 +233,11 @@ std::string encode_blindly(const Command& c) {
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && t != CommandType::open && t != CommandType::close) table.add_queue(c.queue);
+  if (!by_id && !rows && t != CommandType::open && t != CommandType::close) {
+    table.add_queue(c.queue);
+  }
+  if (t == CommandType::kv_write) table.add_kv(kv);
+  if (t == CommandType::transact) table.add_parts(parts);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
   if (by_token) table.add_tokens(token_vector);

@@ -131,6 +131,7 @@ Command SampleMaker::command(CommandType type) {
     }
   }
   add_imports(out);
+  if (type == CommandType::transact) add_parts(out);
   for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
   const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
   const bool acks_only = prng_.below(2) == 0;
@@ -149,6 +150,16 @@ Command SampleMaker::command(CommandType type) {
     out.settles.push_back(item);
   }
   return out;
+}
+
+void SampleMaker::add_parts(Command& out) {
+  constexpr CommandType types[] = {CommandType::enqueue, CommandType::settle,
+                                   CommandType::kv_write};
+  for (size_t i = item_count(); i > 0; --i) {
+    Command part = command(types[prng_.below(3)]);
+    part.now_ms = out.now_ms;
+    out.parts.push_back(std::move(part));
+  }
 }
 
 KvChange SampleMaker::kv_change() {
@@ -336,6 +347,8 @@ bool same_command(const Command& a, const Command& b) {
       return true;
     case CommandType::kv_write:
       return same_all(a.kv, b.kv, same_kv);
+    case CommandType::transact:
+      return same_all(a.parts, b.parts, same_command);
   }
   return false;
 }

@@ -20,7 +20,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::rate_rebase,
+    CommandType::transact,    CommandType::rate_rebase,
 };
 
 class SampleMaker {
@@ -46,6 +46,7 @@ class SampleMaker {
   size_t item_count();
   void add_imports(Command& out);
   KvChange kv_change();
+  void add_parts(Command& out);
 
   Prng prng_;
   Encoder encoder_;

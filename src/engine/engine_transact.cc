@@ -1,0 +1,236 @@
+// Transactions: jobs enqueued, leases settled and kv rows written in one record, all or nothing.
+//
+// Every operation is judged before the first is applied, by the state as it is then: none sees what
+// another one does. That needs no undo, and is sound because operations that could meet are
+// refused: a job may be settled once and a key be named once. In the record the new jobs stand
+// first: their ids are the next ones, whatever the settles behind them set off.
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/planted.h"
+#include "engine/admit.h"
+#include "engine/engine.h"
+#include "engine/engine_internal.h"
+#include "engine/kv.h"
+
+namespace wq {
+namespace {
+
+std::string op_text(size_t i) {
+  return "ops[" + std::to_string(i) + "]: ";
+}
+
+Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
+  switch (op.kind) {
+    case TxnOp::Kind::enqueue:
+      return admit_job(op.spec, payload_bytes_max, now_ms);
+    case TxnOp::Kind::settle:
+      return admit_settle(op.settle);
+    case TxnOp::Kind::kv:
+      return admit_kv(op.kv);
+  }
+  return Status(Code::invalid, "kind: unknown value");
+}
+
+uint64_t bytes_of(const TxnOp& op) {
+  if (op.kind == TxnOp::Kind::enqueue) return op.spec.payload.size() + headers_bytes_max / 16;
+  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : 0;
+}
+
+// The part that takes the next operation: the last one if it is of the same queue.
+Command& part_of(std::vector<Command>& parts, CommandType type, QueueId queue, int64_t now_ms) {
+  if (parts.empty() || parts.back().queue != queue) {
+    parts.emplace_back().reset(type, now_ms);
+    parts.back().queue = queue;
+  }
+  return parts.back();
+}
+
+void move_behind(std::vector<Command>& parts, std::vector<Command>& more) {
+  for (Command& part : more) parts.push_back(std::move(part));
+}
+
+}  // namespace
+
+struct Engine::Transaction {
+  Transaction(std::span<const TxnOp> all_ops, std::span<TxnResult> all_results, size_t& failed_op)
+      : ops(all_ops), results(all_results), failed(failed_op) {}
+
+  std::span<const TxnOp> ops;
+  std::span<TxnResult> results;
+  size_t& failed;
+
+  // Made before the lock.
+  std::vector<std::byte> arena;                   // the envelopes
+  std::vector<std::pair<size_t, size_t>> places;  // by operation: offset and size in the arena
+  std::vector<std::string> row_keys;              // of all keys
+
+  std::vector<Command> enqueues, settles, writes;  // the parts of the command
+  std::unordered_set<JobId> settled;
+  std::deque<std::string> texts;  // what parts point to: sums, and error texts that were cut
+  JobId next_id = 0;
+  bool timed = false;  // something may become due
+  Durability level = Durability::memory;
+  Lsn lsn = 0;
+
+  Status admit(uint64_t payload_bytes_max, int64_t now_ms);
+  void encode_envelopes(int64_t now_ms);
+  bool takes_space() const;
+};
+
+Status Engine::Transaction::admit(uint64_t payload_bytes_max, int64_t now_ms) {
+  if (ops.empty() || ops.size() > jobs_per_call_max) {
+    return Status(Code::invalid,
+                  "n: " + std::to_string(ops.size()) + " operations, give 1 to 10000");
+  }
+  WQ_CHECK(results.size() == ops.size());
+  std::unordered_set<std::string_view> keys;
+  uint64_t bytes = 0;
+  for (failed = 0; failed < ops.size(); ++failed) {
+    const TxnOp& op = ops[failed];
+    if (Status status = admit_op(op, payload_bytes_max, now_ms); !status.ok()) {
+      return Status(status.code(), op_text(failed) + status.message());
+    }
+    bytes += bytes_of(op);
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, op_text(failed) + "payloads and values over 512 MiB together");
+    }
+    if (op.kind != TxnOp::Kind::kv) continue;
+    if (!keys.insert(op.kv.key).second) {
+      return Status(Code::invalid, op_text(failed) + "key: is named twice");
+    }
+    row_keys.push_back(kv_row_key(op.kv.key));
+  }
+  return {};
+}
+
+// Before the lock: many or large ones must not hold it for long.
+void Engine::Transaction::encode_envelopes(int64_t now_ms) {
+  Encoder encoder;
+  for (const TxnOp& op : ops) {
+    places.emplace_back(arena.size(), 0);
+    if (op.kind != TxnOp::Kind::enqueue) continue;
+    const JobSpec& spec = op.spec;
+    const Bytes envelope =
+        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+    places.back().second = envelope.size();
+    arena.insert(arena.end(), envelope.begin(), envelope.end());
+    arena.resize((arena.size() + 7) & ~size_t{7});
+  }
+}
+
+// What settles and what makes room goes on when the disk is full.
+bool Engine::Transaction::takes_space() const {
+  for (const TxnOp& op : ops) {
+    if (op.kind == TxnOp::Kind::enqueue) return true;
+    if (op.kind != TxnOp::Kind::kv) continue;
+    if (op.kv.verb == KvVerb::put || op.kv.verb == KvVerb::add) return true;
+  }
+  return false;
+}
+
+Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
+  const TxnOp& op = txn.ops[i];
+  WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
+  WQ_TRY(admit_to_queue(*queue));
+  const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
+  Command& part = part_of(txn.enqueues, CommandType::enqueue, op.queue, now_ms);
+  const NewJob& job = part.jobs.emplace_back(new_job_of(op.spec, txn.next_id++, envelope, now_ms));
+  txn.results[i].job_id = job.id;
+  txn.timed |= job.due_ms != 0;
+  txn.level = std::max(txn.level, queue->config.durability);
+  return {};
+}
+
+Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
+  const TxnOp& op = txn.ops[i];
+  const SettleItem& item = op.settle;
+  WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
+  const Status held = check_lease(state_, queue, item.id, item.generation);
+  if (held.code() == Code::not_found) return no_such_job(item.id);
+  if (!held.ok() && !WQ_PLANTED(txn_token_unchecked)) {
+    return Status(held.code(), "job " + std::to_string(item.id) + " is not held by generation " +
+                                   std::to_string(item.generation));
+  }
+  if (!txn.settled.insert(item.id).second) {
+    return Status(Code::stale, "job " + std::to_string(item.id) + " is settled twice");
+  }
+  Command& part = part_of(txn.settles, CommandType::settle, op.queue, now_ms);
+  part.settles.push_back(item);
+  if (item.error.size() > error_bytes_max) {
+    part.settles.back().error = cut_error(item.error, txn.texts.emplace_back());
+  }
+  txn.timed |= item.kind != SettleKind::ack;
+  txn.level = std::max(txn.level, queue->config.durability);
+  return {};
+}
+
+Status Engine::build_kv(Transaction& txn, size_t i, int64_t now_ms) {
+  const KvWrite& write = txn.ops[i].kv;
+  WQ_TRY_SET(const std::optional<KvRow> row, live_kv_row(state_, write.key, now_ms));
+  KvDecision decision;
+  WQ_TRY(decide_kv(write, row, now_ms, txn.texts.emplace_back(), decision));
+  txn.results[i].sum = decision.sum;
+  if (!decision.is_change) return {};
+  part_of(txn.writes, CommandType::kv_write, 0, now_ms).kv.push_back(decision.change);
+  txn.level = Durability::power;
+  return {};
+}
+
+Status Engine::build_op(Transaction& txn, size_t i, int64_t now_ms) {
+  switch (txn.ops[i].kind) {
+    case TxnOp::Kind::enqueue:
+      return build_enqueue(txn, i, now_ms);
+    case TxnOp::Kind::settle:
+      return build_settle(txn, i, now_ms);
+    case TxnOp::Kind::kv:
+      return build_kv(txn, i, now_ms);
+  }
+  return Status(Code::internal, "unknown kind of operation");
+}
+
+// With every row known: checks all, then commits all.
+Status Engine::build(Transaction& txn) {
+  if (state_.importing) return import_is_open();
+  Command& command = begin(CommandType::transact);
+  txn.next_id = state_.next_job_id;
+  for (txn.failed = 0; txn.failed < txn.ops.size(); ++txn.failed) {
+    Status status = build_op(txn, txn.failed, command.now_ms);
+    if (status.ok()) continue;
+    if (WQ_PLANTED(txn_in_part)) break;
+    return Status(status.code(), op_text(txn.failed) + status.message());
+  }
+  move_behind(command.parts, txn.enqueues);
+  move_behind(command.parts, txn.settles);
+  move_behind(command.parts, txn.writes);
+  if (command.parts.empty()) return {};  // conditions only, and all of them hold
+  WQ_TRY_SET(txn.lsn, commit(command));
+  if (txn.timed) wake_for_timers();
+  if (draining_) idle_.notify_all();
+  return {};
+}
+
+Status Engine::transact(std::span<const TxnOp> ops, CallOptions& call, std::span<TxnResult> results,
+                        size_t& failed) {
+  WQ_ENTER();
+  failed = ops.size();
+  Transaction txn(ops, results, failed);
+  const int64_t now_ms = wall_ms();
+  WQ_TRY(txn.admit(options_.payload_bytes_max, now_ms));
+  txn.encode_envelopes(now_ms);
+  if (txn.takes_space()) WQ_TRY(wait_for_space());
+  const auto all = [&]() WQ_REQUIRES(mutex_) { return build(txn); };
+  Status status = with_rows(Family::kv, txn.row_keys, all);
+  if (!status.ok()) {
+    std::fill(results.begin(), results.end(), TxnResult());
+    return status;
+  }
+  return txn.lsn == 0 ? Status() : finish(txn.lsn, call, level_for(call, txn.level));
+}
+
+}  // namespace wq
