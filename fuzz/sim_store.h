@@ -32,6 +32,7 @@ struct FuzzStore {
       options.segment_bytes = 64u << 10;
       options.spare_segments = 0;
       options.disk_reserve_bytes = 0;
+      options.events_max = 16;
       auto core = std::make_unique<StoreCore>();
       core->io = disk.mount();
       Environment environment;

@@ -168,6 +168,33 @@ int32_t read(Input& input, Target& t) {
   }
 }
 
+int32_t observe(Input& input, Target& t) {
+  size_t count = 0;
+  switch (input.byte() % 4) {
+    case 0: {
+      Block out(input, sizeof(wq_job_explanation), 0);
+      return wq_job_explain(t.queue, t.token.id, out.as<wq_job_explanation>(), nullptr, nullptr);
+    }
+    case 1: {
+      Block out(input, sizeof(wq_queue_explanation), 0);
+      return wq_queue_explain(t.queue, out.as<wq_queue_explanation>(), nullptr, nullptr);
+    }
+    case 2: {
+      const size_t error_size = input.below(400);
+      Block error(input, sizeof(wq_queue_error), error_size);
+      return wq_queue_get_errors(t.queue, error.as<wq_queue_error>(), 1, error_size, &count,
+                                 nullptr);
+    }
+    default: {
+      const size_t event_size = input.below(400);
+      Block cursor(input, sizeof(wq_event_cursor), 0);
+      Block event(input, sizeof(wq_store_event), event_size);
+      return wq_events_poll(t.store.store, cursor.as<wq_event_cursor>(), event.as<wq_store_event>(),
+                            1, event_size, 0, nullptr, &count, nullptr);
+    }
+  }
+}
+
 int32_t other(Input& input, Target& t) {
   wq_batch* batch = nullptr;
   int32_t code = 0;
@@ -213,7 +240,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Target target;
   for (int i = 0; i < 8 && !input.empty(); ++i) {
     int32_t code = 0;
-    switch (input.byte() % 4) {
+    switch (input.byte() % 5) {
       case 0:
         code = produce(input, target);
         break;
@@ -222,6 +249,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         break;
       case 2:
         code = read(input, target);
+        break;
+      case 4:
+        code = observe(input, target);
         break;
       default:
         code = other(input, target);

@@ -57,15 +57,15 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. wq_store, wq_queue, wq_batch, wq_list, wq_cq, wq_cancel, wq_kv_page are opaque. Each
-       has one closing call, which takes the address of your pointer, sets it to NULL, cannot fail,
-       and does nothing when the pointer is NULL already. Handles may be closed in any order: what a child
-       needs of its parent lives until the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes the
+       address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer is
+       NULL already. Handles may be closed in any order: what a child needs of its parent lives until
+       the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
-    6. Bytes out. Views into a wq_batch, wq_list or wq_kv_page, valid until that is freed. You never
-       free() them.
+    6. Bytes out. Views into the handle that they were got from (a batch, a list, a page, a text),
+       valid until that is freed. You never free() them.
     7. Time. Durations are int64_t milliseconds: 0 does not wait, -1 waits for ever. Points in time
        are int64_t milliseconds since 1970 UTC; 0 means none. Names end in _ms.
     8. Durability. A change is described by one log record with a log sequence number (LSN). The
@@ -93,6 +93,11 @@ done:
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     backoff jitter       0..1000 per mille
+     timeout of a job     1 ms .. 100 years; job TTL of a queue 0..100 years
+     expires-at           up to 100 years from now, and behind the delay or run-at of the job
+     retry-until          up to 100 years from now
+     progress note        0..4 KiB
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
@@ -249,6 +254,12 @@ extern "C" {
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
 #define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
+#define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
+#define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
+#define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
+#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -256,6 +267,8 @@ extern "C" {
 #define WQ_BACKOFF_EXPONENTIAL 2u /* backoff_base_ms * 2^(n - 1), at most backoff_max_ms */
 #define WQ_BACKOFF_LIST 3u        /* backoff_list_ms[n - 1]; the last entry repeats */
 #define WQ_BACKOFF_LIST_MAX 32
+/* Jitter: by chance up to backoff_jitter_permille thousandths of each delay are left off, so that
+ * jobs which failed together do not come back together. 0: none; 1000: any part of the delay. */
 
 /* wq_store_options.flags */
 #define WQ_OPEN_NO_CREATE 1u     /* WQ_E_NOT_FOUND if there is no store at the path */
@@ -282,11 +295,15 @@ extern "C" {
 #define WQ_CONFIG_DURABILITY 8u
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
+#define WQ_CONFIG_JOB_TTL 128u
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
+/* A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts are
+ * left. Also when WQ_OPEN_EXPIRE_LEASES takes it back. */
+#define WQ_JOB_FAIL_ON_TIMEOUT 2u
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -333,13 +350,14 @@ typedef struct wq_store wq_store;   /* an open store */
 typedef struct wq_queue wq_queue;   /* one queue of an open store */
 typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that were read */
 typedef struct wq_list wq_list;     /* a list of names */
+typedef struct wq_text wq_text;     /* a text that was made for you */
 typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
 typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
 typedef struct wq_kv_page wq_kv_page; /* copies of kv rows */
 
 /* =============================================================== plain structs, frozen for ever */
 
-/* Bytes: in, borrowed for the call; out, a view into a batch or list. */
+/* Bytes: in, borrowed for the call; out, a view into a handle. */
 typedef struct wq_bytes {
   const void *data;
   size_t len;
@@ -393,8 +411,11 @@ typedef struct wq_store_options {
   uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: 128 MiB */
   uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB */
   int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50; up to an hour */
+  uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
+                                    2^24; rounded up to a power of two */
+  uint32_t reserved_0;
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -493,6 +514,10 @@ typedef struct wq_queue_config {
   int64_t backoff_max_ms;
   uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_0;
+  int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
+                              expires_at_ms; 0: never. Holds for jobs that are there, too */
   uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
   uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
   int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
@@ -500,7 +525,7 @@ typedef struct wq_queue_config {
   uint32_t reserved_1;
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -519,11 +544,12 @@ typedef struct wq_queue_stats {
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
+  uint64_t jobs_expired_total; /* jobs that ended because they did not start in time */
   uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -542,12 +568,24 @@ typedef struct wq_job_spec {
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
   const int64_t *backoff_list_ms;
+  int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
+                             jobs_expired_total. Released ones did not start; retried and replayed
+                             ones did. 0: never. A job that nobody asks for is gone a second later,
+                             unless it is delayed (then when it is due) or only on disk (then when
+                             those before it have gone) */
+  int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
+                             time. It does not add attempts */
+  int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
+                             names none, before lease_ms of the queue; 0: none */
+  uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
+  uint32_t backoff_jitter_permille;
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
   uint32_t reserved_0;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, {NULL, 0}, 0, 0}
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
+   {NULL, 0}, 0, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -562,7 +600,7 @@ typedef struct wq_lease_options {
   uint32_t struct_size;
   uint32_t max_jobs;  /* 0: 1 */
   int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
-  int64_t lease_ms;   /* 0: that of the job's queue */
+  int64_t lease_ms;   /* 0: timeout_ms of the job, or else lease_ms of its queue */
   uint32_t flags;     /* none yet: 0 */
   uint32_t reserved_0;
 } wq_lease_options;
@@ -575,8 +613,11 @@ typedef struct wq_nack_options {
   uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
   uint32_t reserved_0;
   wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
+  uint32_t reason;    /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
+                         CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
+  uint32_t reserved_1;
 } wq_nack_options;
-#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}}
+#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* One of several settles. Fields that do not belong to its kind must be zero. */
 typedef struct wq_settle_item {
@@ -588,8 +629,10 @@ typedef struct wq_settle_item {
   uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
   uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
   wq_bytes error;     /* nack, fail */
+  uint32_t reason;    /* nack, fail: as in wq_nack_options */
+  uint32_t reserved_0;
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
@@ -614,13 +657,19 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
+  int64_t timeout_ms;         /* as it was enqueued, likewise the next four; 0: none */
+  int64_t expires_at_ms;
+  int64_t retry_until_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
   wq_bytes group;             /* key of its group; empty: none */
   uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
   uint32_t reserved_0;
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -715,13 +764,21 @@ typedef struct wq_job_record {
   wq_bytes payload;
   wq_bytes last_error;    /* up to 4 KiB */
   wq_bytes queue_name;    /* export only */
+  int64_t expires_at_ms;  /* these as in wq_job_spec */
+  int64_t retry_until_ms;
+  int64_t timeout_ms;
+  uint32_t max_exceptions;
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t backoff_jitter_permille;
+  uint32_t reserved_1;
+  wq_bytes progress;
   wq_bytes group;         /* key of its group; empty: none */
   uint32_t group_limit;   /* its own; 0: the queue's */
-  uint32_t reserved_1;
+  uint32_t reserved_2;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1248,8 +1305,10 @@ WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t
                                size_t out_size, size_t *accepted, wq_error *err);
 
 /* Remove a job of this queue that is ready, delayed, leased or running.
- * A leased or running one loses its lease: a later settle answers WQ_STALE. Dead letters are left
- * to wq_dead_remove.
+ * A leased or running one loses its lease and frees its place in max_running: the worker learns it
+ * from its next call, where extend, confirm, progress and every settle answer WQ_STALE (and
+ * wq_job_get WQ_E_NOT_FOUND, while after a lease that ran out it still finds the job). Dead letters
+ * are left to wq_dead_remove.
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
  *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1267,6 +1326,34 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
+
+/* ================================================================================== single jobs */
+
+/* Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the new
+ * priority, as if it became ready now; one that has that priority already keeps its place.
+ * Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased, running or
+ *          dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no such job in
+ *          this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID (priority),
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priority, wq_call *call,
+                                   wq_error *err);
+
+/* Leave a note with a job that is held: how far it is, or where the next attempt should go on. Any
+ * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
+ * of wq_job, it stays with the job over retries, death and replay until it is replaced.
+ * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such
+ *          id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
+ *             nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation, const void *note,
+                               size_t note_len, wq_call *call, wq_error *err);
 
 /* ====================================================================================== consume */
 
@@ -1778,6 +1865,204 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
 WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size_t op_size,
                            wq_call *call, wq_txn_result *results, size_t result_size,
                            size_t *failed, wq_error *err);
+
+/* ====================================================================================== observe */
+
+/* wq_store_event.kind: what happened. In brackets what the fields say beside job and queue. */
+#define WQ_EVENT_QUEUED 1u         /* enqueued [time_ms: when it becomes ready, 0: it is] */
+#define WQ_EVENT_PROMOTED 2u       /* delayed -> ready */
+#define WQ_EVENT_LEASED 3u         /* [time_ms: the deadline] */
+#define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
+#define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
+#define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
+#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
+#define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
+#define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
+#define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
+#define WQ_EVENT_CANCELLED 11u     /* cancelled, and gone */
+#define WQ_EVENT_CLEARED 12u       /* removed [job_id 0: `count` jobs of the queue at once] */
+#define WQ_EVENT_QUEUE_DECLARED 13u
+#define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
+#define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
+#define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
+
+/* wq_event_cursor.flags */
+#define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
+
+/* Where a reader of events stands. Begin with WQ_EVENT_CURSOR_INIT and hand it back each time. */
+typedef struct wq_event_cursor {
+  uint32_t struct_size;
+  uint32_t flags;    /* WQ_EVENTS_... */
+  uint64_t epoch;    /* the opening of the store that `sequence` counts in; 0: begin */
+  uint64_t sequence; /* of the last event that was read */
+  uint64_t dropped;  /* out: events that this call did not find any more, before its first one */
+} wq_event_cursor;
+#define WQ_EVENT_CURSOR_INIT {sizeof(wq_event_cursor), 0, 0, 0, 0}
+
+/* One change. Not to be mixed up with wq_event, which tells that a call became durable. */
+typedef struct wq_store_event {
+  uint32_t struct_size;
+  uint32_t kind;           /* WQ_EVENT_... */
+  uint64_t sequence;       /* 1, 2, 3, ... since the store was opened */
+  uint64_t lsn;            /* of the change; those of one call have the same */
+  int64_t at_ms;           /* when it happened */
+  int64_t time_ms;         /* see the kinds */
+  uint64_t job_id;         /* 0: about no single job */
+  uint64_t generation;     /* of its last lease; 0: never leased */
+  uint64_t count;          /* jobs that it is about */
+  uint32_t attempt;        /* attempts counted so far */
+  uint32_t dead_reason;    /* WQ_DEAD_...; 0: not dead */
+  uint32_t queue_name_len; /* 0: about no queue */
+  uint32_t reserved_0;
+  char queue_name[256];    /* ends with NUL */
+} wq_store_event;
+#define WQ_STORE_EVENT_INIT {sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
+
+/* A failed attempt. */
+typedef struct wq_queue_error {
+  uint32_t struct_size;
+  uint32_t kind;     /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
+  int64_t at_ms;
+  uint64_t job_id;
+  uint64_t generation;
+  uint32_t attempt;
+  uint32_t text_len; /* 0: no text was given */
+  char text[256];    /* one line of UTF-8, cut to 240 bytes, ends with NUL */
+} wq_queue_error;
+#define WQ_QUEUE_ERROR_INIT {sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, ""}
+
+/* What holds a job or a queue back. New causes get new bits: what is not known counts as one. */
+#define WQ_WHY_DELAYED 1u       /* its time has not come */
+#define WQ_WHY_PAUSED 2u        /* the queue is paused */
+#define WQ_WHY_DISABLED 4u      /* the queue is disabled */
+#define WQ_WHY_SLOTS 8u         /* max_running jobs are leased or running */
+#define WQ_WHY_BEHIND 16u       /* other ready jobs go first */
+#define WQ_WHY_NO_CONSUMER 32u  /* no call waits for a job of the queue just now */
+#define WQ_WHY_HELD 64u         /* a worker has it */
+#define WQ_WHY_LATE 128u        /* and is past the deadline: it is taken back any moment */
+#define WQ_WHY_DEAD 256u        /* it is a dead letter */
+#define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
+#define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
+#define WQ_WHY_GROUP (1u << 24) /* job: as many of its group run as may; it is parked */
+#define WQ_WHY_RATE (1u << 25)  /* job: the rate of the queue lets none begin until `until_ms` */
+
+/* Where a job is and why it does not run, as of one moment. */
+typedef struct wq_job_explanation {
+  uint32_t struct_size;
+  uint32_t state;             /* WQ_STATE_... */
+  uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
+  uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; 0: none */
+  uint64_t ahead;             /* ready: jobs of the queue that go before it */
+  uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
+  uint32_t queue_status;      /* WQ_STATUS_... */
+  uint64_t slots_taken;       /* leased and running jobs of the queue */
+  uint64_t slots_max;         /* max_running; 0: no bound */
+  uint64_t consumers_waiting; /* calls of wq_lease that wait for a job of the queue */
+  uint64_t holder_id;         /* the job that is leased or running longest; 0: none is */
+  uint64_t holder_generation;
+  int64_t holder_age_ms;
+} wq_job_explanation;
+#define WQ_JOB_EXPLANATION_INIT \
+  {sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* What holds a queue back, as of one moment. Rates are jobs per second, means of about the last 1
+ * and 5 minutes since open. */
+typedef struct wq_queue_explanation {
+  uint32_t struct_size;
+  uint32_t status;             /* WQ_STATUS_... */
+  uint32_t causes;             /* WQ_WHY_... */
+  uint32_t reserved_0;
+  uint64_t leasable;           /* jobs that could be leased now */
+  int64_t oldest_ready_age_ms; /* 0: none is ready */
+  uint64_t slots_taken;        /* leased and running jobs */
+  uint64_t slots_max;          /* max_running; 0: no bound */
+  uint64_t consumers_waiting;  /* calls of wq_lease that wait for a job of the queue */
+  uint64_t holder_id;          /* the job that is leased or running longest; 0: none is */
+  uint64_t holder_generation;
+  int64_t holder_age_ms;
+  double enqueue_rate_1m, enqueue_rate_5m;
+  double lease_rate_1m, lease_rate_5m;
+  double ack_rate_1m, ack_rate_5m;
+} wq_queue_explanation;
+#define WQ_QUEUE_EXPLANATION_INIT \
+  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* Take up to `n` events behind the cursor, in the order of their changes (of the log);
+ * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.
+ * The store must have been opened with events_max. That many are kept, in memory; who reads too
+ * slowly is told in cursor->dropped how many it has missed. An event is there as soon as its change
+ * is: whether that survives a power cut, wq_store_wait_durable with its `lsn` tells.
+ * Each opening of a store begins with no event and an epoch of its own. A cursor of an earlier one
+ * is answered with WQ_STALE once, and then stands at the start of this one: what happened in
+ * between is not known, so look at the queues again. Changes that an open replays are no events.
+ * `cancel` (may be NULL) ends the wait.
+ * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait), WQ_STALE,
+ *          WQ_CANCELLED; WQ_E_INVALID, WQ_E_UNSUPPORTED (also: no events_max), WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store_event *events,
+                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel *cancel,
+                              size_t *count, wq_error *err);
+
+/* The last failed attempts of the queue, newest first: nacks (those that count as an exception, or
+ * have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is how many
+ * were told, `n` at most. 10 of a queue are kept, in memory, since open; of all queues together the
+ * newest 4,096.
+ * Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (none); WQ_E_INVALID,
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size_t n,
+                                   size_t error_size, size_t *count, wq_error *err);
+
+/* Tell where a job of this queue is, and why it does not run.
+ * `text` (may be NULL) gets the same as lines for a person, its last error among them; their
+ * wording may change, programs go by `causes`.
+ * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (no such job in this queue: ended, removed,
+ *          another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_job_explain(wq_queue *queue, uint64_t id, wq_job_explanation *explanation,
+                              wq_text **text, wq_error *err);
+
+/* Tell what this queue would hand out now, and what holds it back.
+ * `text` (may be NULL) gets the same as lines for a person.
+ * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_queue_explain(wq_queue *queue, wq_queue_explanation *explanation, wq_text **text,
+                                wq_error *err);
+
+/* All figures of the store and its queues, in the text format of Prometheus (0.0.4).
+ * docs/METRICS.md explains each. The only label is the name of the queue, escaped; ids, keys and
+ * texts of jobs never come in. Each queue is shown as of a moment of its own.
+ * Works on a poisoned store.
+ * Returns: WQ_OK with *text set; else *text is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: rarely, for one disk read per queue.
+ * Owns: the caller frees *text with wq_text_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_metrics(wq_store *store, wq_text **text, wq_error *err);
+
+/* The bytes of a text, UTF-8; no NUL follows. NULL has none.
+ * Returns: a view into it, valid until it is freed.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the text owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API wq_bytes wq_text_bytes(const wq_text *text);
+
+/* Free a text and set *text to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *text.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_text_free(wq_text **text);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a group of targets needs, from the distribution's packages only.
-#   scripts/setup.sh [build|test|bench|fuzz|lint|nightly]...      (default: build)
+#   scripts/setup.sh [build|test|bench|fuzz|lint|nightly|metrics]...      (default: build)
 # A call with nothing to install takes no network and no rights, and returns at once.
 set -eu
 
@@ -19,9 +19,12 @@ for group in "${@:-build}"; do
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages clang" ;;
     nightly) packages="$packages valgrind" ;;
+    # promtool, for one test that does without it too: it comes with a server, over 100 MB together.
+    metrics) packages="$packages prometheus" ;;
     lint) packages="$packages $test_packages $bench_packages $lint_packages" ;;
     *)
-      echo "setup.sh: unknown group '$group'; use build, test, bench, fuzz, lint or nightly" >&2
+      echo "setup.sh: unknown group '$group';" \
+        "use build, test, bench, fuzz, lint, nightly or metrics" >&2
       exit 2
       ;;
   esac

@@ -121,6 +121,13 @@ struct wq_kv_page : wq::HandleHead {
   wq::KvPage page;
 };
 
+struct wq_text : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::text;
+  static constexpr const char* own_name = "text";
+  wq_text() : HandleHead(own_kind) {}
+  std::string bytes;
+};
+
 namespace wq {
 
 // A call inside a handle, for as long as this object lives.

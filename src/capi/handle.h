@@ -58,6 +58,7 @@ enum class HandleKind : uint32_t {
   completion_queue = 0x57514351,
   cancel = 0x5751434e,
   kv_page = 0x57514b56,
+  text = 0x57515458,
 };
 
 struct HandleHead {

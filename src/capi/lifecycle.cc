@@ -57,6 +57,8 @@ Status check_bounds(const wq_store_options& in) {
                                 in.segment_bytes % segment_step_bytes != 0)) {
     return invalid_field("segment_bytes", "is not a multiple of 4096 within 16 KiB and 1 GiB");
   }
+  if (in.events_max > 1u << 24) return invalid_field("events_max", "is more than 2^24");
+  if (in.reserved_0 != 0) return unknown_bits("options.reserved_0", in.reserved_0);
   constexpr int64_t hour_ms = 3'600'000;
   if (in.memory_window_ms < 0 || in.memory_window_ms > hour_ms) {
     return invalid_field("memory_window_ms", "is not within 0 and an hour");
@@ -78,6 +80,7 @@ Status read_options(const wq_store_options& in, EngineOptions& out) {
   set_if_given(out.checkpoint_log_bytes, in.checkpoint_log_bytes);
   set_if_given(out.disk_reserve_bytes, in.disk_reserve_bytes);
   set_if_given(out.memory_window_ms, in.memory_window_ms);
+  out.events_max = in.events_max;
   return {};
 }
 

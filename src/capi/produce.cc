@@ -22,7 +22,8 @@ Status HeaderViews::read(const wq_header* headers, size_t count) {
 }
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  if (in.flags & ~WQ_JOB_PRIORITY) return unknown_bits("spec.flags", in.flags & ~WQ_JOB_PRIORITY);
+  constexpr uint32_t job_bits = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT;
+  if (in.flags & ~job_bits) return unknown_bits("spec.flags", in.flags & ~job_bits);
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -35,6 +36,12 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
     WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                         in.backoff_count, out.backoff));
   }
+  out.backoff.jitter_permille = in.backoff_jitter_permille;
+  out.traits.expires_ms = in.expires_at_ms;
+  out.traits.retry_until_ms = in.retry_until_ms;
+  out.traits.timeout_ms = in.timeout_ms;
+  out.traits.max_exceptions = in.max_exceptions;
+  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
   if (in.reserved_0 != 0) return invalid_field("spec.reserved_0", "is not 0");
   Bytes group;
   WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));

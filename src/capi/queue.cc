@@ -6,10 +6,11 @@ namespace {
 
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT;
-static_assert(config_bits ==
-              (config_max_running | config_max_retries | config_lease_ms | config_durability |
-               config_backoff | config_version | config_rate | config_group_limit));
+                                 WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | WQ_CONFIG_RATE |
+                                 WQ_CONFIG_GROUP_LIMIT;
+static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
+                              config_durability | config_backoff | config_version |
+                              config_job_ttl | config_rate | config_group_limit));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -20,6 +21,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.max_retries = in->max_retries;
   out.lease_ms = in->lease_ms;
   out.version = in->version;
+  out.job_ttl_ms = in->job_ttl_ms;
+  if (in->reserved_0 != 0) return unknown_bits("config.reserved_0", in->reserved_0);
   if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
   read_gates(*in, out);
   if (fields & WQ_CONFIG_DURABILITY) {
@@ -31,6 +34,7 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   if (fields & WQ_CONFIG_BACKOFF) {
     WQ_TRY(read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                         in->backoff_list_ms, in->backoff_count, out.backoff));
+    out.backoff.jitter_permille = in->backoff_jitter_permille;
   }
   return {};
 }
@@ -96,6 +100,7 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.replayed_total = totals.replayed;
   out.cancelled_total = totals.cancelled;
   out.cleared_total = totals.cleared;
+  out.jobs_expired_total = totals.jobs_expired;
   return out;
 }
 
@@ -119,6 +124,8 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_base_ms = in.backoff.base_ms;
   out.backoff_max_ms = in.backoff.max_ms;
   out.version = in.version;
+  out.backoff_jitter_permille = in.backoff.jitter_permille;
+  out.job_ttl_ms = in.job_ttl_ms;
   out.rate_count = in.rate.count;
   out.rate_burst = in.rate.burst;
   out.rate_window_ms = in.rate.window_ms;

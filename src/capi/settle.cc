@@ -18,6 +18,15 @@ static_assert(WQ_SETTLE_ACK == static_cast<int>(SettleKind::ack) &&
 constexpr size_t inline_items = 16;
 constexpr int64_t delay_by_policy = -1;
 
+// One that the library does not know is told apart from one that workers can not give.
+Status read_reason(uint32_t reason, SettleItem& out) {
+  if (reason > WQ_DEAD_UNKNOWN_TYPE) {
+    return Status(Code::unsupported, "reason is not known to this library");
+  }
+  out.reason = static_cast<DeadReason>(reason);
+  return {};
+}
+
 Status read_nack(uint32_t flags, int64_t delay_ms, uint32_t priority, SettleItem& out) {
   if (flags & ~nack_bits) return unknown_bits("flags", flags & ~nack_bits);
   if (flags & WQ_NACK_DELAY) {
@@ -63,6 +72,9 @@ Status read_item(const wq_settle_item& in, SettleItem& out) {
   const bool has_error = out.kind == SettleKind::nack || out.kind == SettleKind::fail;
   if (!has_error && in.error.len != 0) return invalid_field("error", "does not belong to its kind");
   if (has_error) WQ_TRY(read_error(in.error.data, in.error.len, out));
+  if (in.reserved_0 != 0) return unknown_bits("reserved_0", in.reserved_0);
+  if (!has_error && in.reason != 0) return invalid_field("reason", "does not belong to its kind");
+  WQ_TRY(read_reason(in.reason, out));
   if (out.kind == SettleKind::nack) return read_nack(in.flags, in.delay_ms, in.priority, out);
   if (in.priority != 0) return invalid_field("priority", "does not belong to its kind");
   if (out.kind == SettleKind::release) return read_release(in.flags, in.delay_ms, out);
@@ -168,6 +180,10 @@ int32_t wq_nack(wq_queue* queue, uint64_t id, uint64_t generation, const wq_nack
                           if (in->reserved_0 != 0) {
                             return wq::unknown_bits("options.reserved_0", in->reserved_0);
                           }
+                          if (in->reserved_1 != 0) {
+                            return wq::unknown_bits("options.reserved_1", in->reserved_1);
+                          }
+                          WQ_TRY(wq::read_reason(in->reason, item));
                           WQ_TRY(wq::read_error(in->error.data, in->error.len, item));
                           return wq::read_nack(in->flags, in->delay_ms, in->priority, item);
                         });

@@ -46,6 +46,14 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.headers_count = headers.size();
   out.payload = view_bytes(job.envelope.payload);
   out.last_error = view_text(row.last_error);
+  const JobTraits& traits = job.envelope.traits;
+  out.expires_at_ms = traits.expires_ms;
+  out.retry_until_ms = traits.retry_until_ms;
+  out.timeout_ms = traits.timeout_ms;
+  out.max_exceptions = traits.max_exceptions;
+  out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  out.backoff_jitter_permille = backoff.jitter_permille;
+  out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
@@ -124,6 +132,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
   out.version = in->version;
+  out.job_ttl_ms = in->job_ttl_ms;
+  out.backoff.jitter_permille = in->backoff_jitter_permille;
   if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
   read_gates(*in, out);
   if (in->group_limit == 0) out.group_limit = 1;  // of a program that knows of no groups
@@ -146,6 +156,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.replayed = in->replayed_total;
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
+  out.jobs_expired = in->jobs_expired_total;
   return {};
 }
 
@@ -174,12 +185,26 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   return {};
 }
 
+Status read_limits(const wq_job_record& in, Envelope& out) {
+  if (in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT) {
+    return unknown_bits("job.flags", in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT);
+  }
+  if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
+  out.traits.expires_ms = in.expires_at_ms;
+  out.traits.retry_until_ms = in.retry_until_ms;
+  out.traits.timeout_ms = in.timeout_ms;
+  out.traits.max_exceptions = in.max_exceptions;
+  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+  out.backoff.jitter_permille = in.backoff_jitter_permille;
+  return {};
+}
+
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
   if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
-  if (in.dead_reason > WQ_DEAD_LEASE_EXPIRED) return invalid_field("dead_reason", "is not known");
+  if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
   JobRow& row = out.row;
   out.id = in.id;
   row.state = static_cast<JobState>(in.state);
@@ -197,7 +222,11 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));
   row.last_error = as_text(error);
+  Bytes progress;
+  WQ_TRY(read_bytes(in.progress.data, in.progress.len, "progress", progress));
+  row.progress = as_text(progress);
   Envelope& envelope = out.envelope;
+  WQ_TRY(read_limits(in, envelope));
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
   Bytes group;

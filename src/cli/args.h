@@ -1,5 +1,6 @@
 // The command line. args.cc has the program and its global options, args_jobs.cc the commands that
-// move jobs, args_admin.cc those that look and set, args_help.cc how help looks. These are the only
+// move jobs, args_admin.cc those that look and set, args_observe.cc those that watch, args_help.cc
+// how help looks. These are the only
 // files that see CLI11.
 // Thread model: one thread.
 #pragma once
@@ -35,6 +36,7 @@ void parse_arguments(int argc, char** argv, Invocation& invocation);
 void add_job_commands(CLI::App& app, Command& chosen);
 void add_admin_commands(CLI::App& app, Command& chosen);
 void add_kv_commands(CLI::App& app, Command& chosen);
+void add_observe_commands(CLI::App& app, Command& chosen);
 
 // For args.cc and args_help.cc. CLI11 takes a positional "[a,b]" for the list a, b. A mark in front
 // hides the bracket from it, and every option takes the mark off again; what begins with the mark

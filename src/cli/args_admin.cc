@@ -24,6 +24,7 @@ and closes it again, and says who holds it when it can not.
   command.add_option("--watch", options->watch, "Look again and again, with this pause")
       ->type_name("DURATION");
   command.add_option("--count", options->count, "With --watch: so many looks; default: no end");
+  command.add_flag("--prometheus", options->prometheus, "All figures, as wq metrics prints them");
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_stat(context, *options); };
   });
@@ -56,8 +57,14 @@ void add_show(CLI::App& app, Command& chosen) {
 }
 
 void add_dead_filters(CLI::App& command, DeadOptions& options) {
-  command.add_option("--reason", options.reason, "failed, lease_expired")
-      ->check(CLI::IsMember({"failed", "lease_expired"}).description(""));
+  command
+      .add_option(
+          "--reason", options.reason,
+          "failed, lease_expired, timeout, retry_until, max_exceptions, cancelled, expired, "
+          "unknown_type")
+      ->check(CLI::IsMember({"failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
+                             "cancelled", "expired", "unknown_type"})
+                  .description(""));
   command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
   command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
 }
@@ -155,7 +162,13 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   command.add_option("--max-retries", o.max_retries, "Attempts after the first")
       ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
-  command.add_option("--backoff", o.backoff, "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
+  command.add_option(
+      "--backoff", o.backoff,
+      "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none; ~20% behind it: by chance "
+      "up to 20% shorter");
+  command
+      .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
+      ->type_name("DURATION");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");

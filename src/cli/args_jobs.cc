@@ -35,6 +35,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
+    {"payload":"x","timeout_ms":5000,"fail_on_timeout":true,"expires_at_ms":1893456000000}
     {"payload":"x","group":"user-7","group_limit":2}
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
@@ -60,7 +61,17 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's; "
+                     "~20% behind it: by chance up to 20% shorter");
+  command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
+      ->type_name("DURATION");
+  command.add_flag("--fail-on-timeout", o.fail_on_timeout, "The first timeout is the last attempt");
+  command
+      .add_option("--retry-until", o.retry_until, "Not tried again after: 2h from now, or a time")
+      ->type_name("TIME");
+  command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
+  command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
+      ->type_name("TIME");
   command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
       ->type_name("KEY");
   command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
@@ -81,6 +92,7 @@ constexpr const char* work_footer =
     R"(Behind -- stands the command. Without --lines it runs once per job:
   payload     on its standard input, or in place of {} in its arguments
   WQ_JOB_ID WQ_GENERATION WQ_TOKEN WQ_ATTEMPT WQ_MAX_ATTEMPTS WQ_PRIORITY WQ_QUEUE WQ_HEADER_<NAME>
+  WQ_TIMEOUT_MS if the job has a timeout: it is killed then, whatever --timeout says
   exit 0      ack: the job is done and gone
   exit 65     fail: it can never work; it is dead at once
   any other   nack: it is tried again by the queue's policy; the tail of its standard error is kept
@@ -134,6 +146,8 @@ void add_work(CLI::App& app, Command& chosen) {
   command.add_flag("--feed", o.feed,
                    "Push the lines of standard input to the first queue meanwhile");
   command.add_flag("--strict", o.strict, "Exit 9 if an attempt failed");
+  command.add_option("--events", o.events, "Append what happens to FILE, a JSON object per line")
+      ->type_name("FILE");
   add_durability(command, o.durability);
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_work(context, *options); };
@@ -199,6 +213,10 @@ void add_settles(CLI::App& app, Command& chosen) {
       "  wq nack 12:34 --error 'server said 503' --delay 5m\n"
       "  wq nack 12:34 --dead --error 'no such address'");
   nack.add_option("--error", options->error, "Error text, kept with the job");
+  nack.add_option("--reason", options->reason,
+                  "Why it is dead, if it is: failed, timeout, cancelled, expired, unknown_type")
+      ->check(CLI::IsMember({"failed", "timeout", "cancelled", "expired", "unknown_type"})
+                  .description(""));
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")
       ->type_name("DURATION");
   nack.add_option("--priority", options->priority, "New priority")
@@ -241,6 +259,42 @@ void add_cancel(CLI::App& app, Command& chosen) {
   });
 }
 
+void add_reprioritise(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("reprioritise", "Change the priority of waiting jobs");
+  const auto options = std::make_shared<ReprioritiseOptions>();
+  command.footer(
+      "Ready and delayed jobs only; nack --priority changes a leased one. A ready job goes to the\n"
+      "tail of its new priority.\n\n"
+      "  wq reprioritise --priority 0 12 13");
+  add_texts(command, "job", options->jobs, "Ids of jobs")->required();
+  command.add_option("--priority", options->priority, "0 goes first")
+      ->required()
+      ->check(CLI::Range(0, 255).description(""));
+  command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")
+      ->type_name("NAME");
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_reprioritise(context, *options); };
+  });
+}
+
+void add_progress(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("progress", "Leave a note with a leased job");
+  const auto options = std::make_shared<ProgressOptions>();
+  command.footer(
+      "Up to 4 KiB; it replaces the note before, and wq show tells it. The next attempt gets it\n"
+      "with the job. Exit code 5: the lease was lost.\n\n"
+      "  wq progress 12:34 'page 3 of 7'");
+  command.add_option("token", options->token, "Token as wq pull prints it (ID:GENERATION)")
+      ->required();
+  command.add_option("note", options->note, "The note; an empty one takes it away")->required();
+  command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")
+      ->type_name("NAME");
+  add_durability(command, options->durability);
+  command.callback([options, &chosen] {
+    chosen = [options](Context& context) { return run_progress(context, *options); };
+  });
+}
+
 }  // namespace
 
 void add_job_commands(CLI::App& app, Command& chosen) {
@@ -249,6 +303,8 @@ void add_job_commands(CLI::App& app, Command& chosen) {
   add_pull(app, chosen);
   add_settles(app, chosen);
   add_cancel(app, chosen);
+  add_reprioritise(app, chosen);
+  add_progress(app, chosen);
 }
 
 }  // namespace wq::cli

@@ -242,8 +242,8 @@ void Bench::check_delivery() {
   wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
   check(wq_queue_get_stats(queue_.get(), &stats, &err), err);
   if (stats.ready != 0 || stats.leased != 0 || stats.enqueued_total != acked_) {
-    fail(exit_storage, "enqueued " + plural(stats.enqueued_total, "job") + " and acked " +
-                           plural(acked_, "job"));
+    fail(exit_storage,
+         "enqueued " + plural(stats.enqueued_total, "job") + " and acked " + plural(acked_, "job"));
   }
 }
 

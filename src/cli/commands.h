@@ -22,6 +22,9 @@ struct PushOptions {
   std::string delay, at, backoff, durability, payload_max, group;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
+  std::string expires, retry_until, timeout;
+  uint32_t max_exceptions = 0;
+  bool fail_on_timeout = false;
   uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
@@ -35,7 +38,7 @@ struct WorkOptions {
   uint32_t slots = 1;
   std::string lines;  // empty: a process per job; json or tab: long-lived handlers
   uint32_t ahead = 16;
-  std::string lease, timeout, durability;
+  std::string lease, timeout, durability, events;
   bool once = false;
   bool stop_when_empty = false;
   bool expire_leases = false;
@@ -57,7 +60,7 @@ enum class SettleKind { ack, nack, release, extend };
 struct SettleOptions {
   std::vector<std::string> tokens;
   std::string queue;  // empty: found by the job
-  std::string error, delay, lease, durability;
+  std::string error, reason, delay, lease, durability;
   int64_t priority = -1;
   bool front = false;
   bool no_exception = false;
@@ -71,11 +74,25 @@ struct CancelOptions {
 };
 int run_cancel(Context& context, const CancelOptions& options);
 
+// ---- jobs.cc
+struct ReprioritiseOptions {
+  std::vector<std::string> jobs;
+  std::string queue;  // empty: found by the job
+  uint32_t priority = 0;
+};
+int run_reprioritise(Context& context, const ReprioritiseOptions& options);
+
+struct ProgressOptions {
+  std::string token, note, queue, durability;
+};
+int run_progress(Context& context, const ProgressOptions& options);
+
 // ---- inspect.cc
 struct StatOptions {
   std::string queue;  // empty: all
   std::string watch;  // empty: once; else the time between two looks
   uint32_t count = 0;
+  bool prometheus = false;
 };
 int run_stat(Context& context, const StatOptions& options);
 
@@ -110,7 +127,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, rate;
+  std::string lease, backoff, durability, job_ttl, rate;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
@@ -184,6 +201,21 @@ struct TxnOptions {
   std::string durability;
 };
 int run_txn(Context& context, const TxnOptions& options);
+
+// ---- observe.cc
+struct ExplainOptions {
+  std::string target;  // a job, or the name of a queue
+  std::string queue;
+};
+int run_explain(Context& context, const ExplainOptions& options);
+
+struct EventsOptions {
+  std::string time = "1s";  // without --follow
+  bool follow = false;
+  bool expire_leases = false;
+};
+int run_events(Context& context, const EventsOptions& options);
+int run_metrics(Context& context);
 
 // ---- bench.cc
 struct BenchOptions {

@@ -84,6 +84,7 @@ wq_store_options Context::store_options(const OpenOptions& open) const {
   if (options_.backend == "uring") store_options.io_backend = WQ_IO_URING;
   if (options_.backend.starts_with("thread")) store_options.io_backend = WQ_IO_THREADS;
   store_options.payload_bytes_max = open.payload_bytes_max;
+  store_options.events_max = open.events_max;
   return store_options;
 }
 

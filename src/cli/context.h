@@ -28,6 +28,7 @@ struct OpenOptions {
   OpenMode mode = OpenMode::must_exist;
   bool expire_leases = false;
   uint64_t payload_bytes_max = 0;  // 0: the default of wq.h
+  uint32_t events_max = 0;
 };
 
 class Context {

@@ -34,6 +34,7 @@ std::vector<std::string> environment_of(const LeasedJob& job) {
       "WQ_MAX_ATTEMPTS=" + std::to_string(job.max_attempts),
       "WQ_PRIORITY=" + std::to_string(job.priority),
       "WQ_QUEUE=" + job.queue};
+  if (job.timeout_ms != 0) variables.push_back("WQ_TIMEOUT_MS=" + std::to_string(job.timeout_ms));
   for (const auto& [name, value] : job.headers) {
     if (value.find('\0') != value.npos) continue;  // no variable can hold it
     variables.push_back(header_variable(name) + "=" + value);
@@ -67,6 +68,7 @@ class ExecRunner final : public Runner {
     std::string input;  // what standard input has not got yet
     SteadyTime timeout_at = SteadyTime::max();
     const char* ended_by = nullptr;  // why we ended it ourselves
+    bool timed_out = false;
     bool dropped = false;
   };
 
@@ -110,9 +112,8 @@ void ExecRunner::take(LeasedJob job) {
   if (failed != 0) return refuse(job, failed);
   if (!filled) task->input = std::move(job.payload);
   task->job = std::move(job);
-  if (options.timeout_ms > 0) {
-    task->timeout_at =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(options.timeout_ms);
+  if (const int64_t timeout_ms = timeout_ms_of(task->job, options.timeout_ms); timeout_ms > 0) {
+    task->timeout_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   }
   tasks_.push_back(std::move(task));
 }
@@ -140,6 +141,7 @@ void ExecRunner::step() {
     child.pass_stderr(out);
     if (now >= task->timeout_at && task->ended_by == nullptr) {
       task->ended_by = "timed out";
+      task->timed_out = true;
       child.terminate();
     }
     child.tick();
@@ -153,8 +155,9 @@ void ExecRunner::end(Task& task, int status) {
   task.child.pass_stderr(out);  // what it said between our last look and its end
   if (task.dropped) return;
   if (task.ended_by != nullptr) {
-    verdicts.push_back(verdict_of(task.job, WQ_SETTLE_NACK,
-                                  failure_text(task.child.stderr_tail(), task.ended_by)));
+    std::string error = failure_text(task.child.stderr_tail(), task.ended_by);
+    verdicts.push_back(task.timed_out ? timed_out(task.job, std::move(error))
+                                      : verdict_of(task.job, WQ_SETTLE_NACK, std::move(error)));
     return;
   }
   const bool exited = WIFEXITED(status);
@@ -190,8 +193,16 @@ void ExecRunner::drop(const wq_token& token) {
 }  // namespace
 
 Verdict verdict_of(const LeasedJob& job, uint32_t kind, std::string error) {
-  const bool last_attempt = job.attempt >= job.max_attempts;
+  const bool too_late = job.retry_until_ms != 0 && wall_clock_ms() >= job.retry_until_ms;
+  const bool last_attempt = job.attempt >= job.max_attempts || job.last_exception || too_late;
   return {kind, job.token, job.queue_index, job.attempt, last_attempt, std::move(error)};
+}
+
+Verdict timed_out(const LeasedJob& job, std::string error) {
+  Verdict verdict =
+      verdict_of(job, job.fail_on_timeout ? WQ_SETTLE_FAIL : WQ_SETTLE_NACK, std::move(error));
+  verdict.reason = WQ_DEAD_TIMEOUT;
+  return verdict;
 }
 
 std::string failure_text(std::string stderr_tail, const std::string& how) {

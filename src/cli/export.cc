@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_view.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
 #include "cli/text.h"
@@ -13,7 +14,6 @@ namespace wq::cli {
 namespace {
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
-constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
 
 template <size_t n>
@@ -22,7 +22,7 @@ const char* name_in(const char* const (&names)[n], uint32_t number) {
 }
 
 Record backoff_record(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
-                      uint32_t count) {
+                      uint32_t count, uint32_t jitter_permille) {
   Record record;
   record.add("kind", name_in(backoff_names, kind));
   if (kind == WQ_BACKOFF_FIXED || kind == WQ_BACKOFF_EXPONENTIAL) record.add("base_ms", base_ms);
@@ -32,6 +32,7 @@ Record backoff_record(uint32_t kind, int64_t base_ms, int64_t max_ms, const int6
     for (uint32_t i = 0; i < count; ++i) list.emplace_back(list_ms[i]);
     record.add("list_ms", std::move(list));
   }
+  if (jitter_permille != 0) record.add("jitter_permille", jitter_permille);
   return record;
 }
 
@@ -56,9 +57,10 @@ Record queue_record(const wq_queue_record& queue) {
       .add("max_retries", config.max_retries)
       .add("lease_ms", config.lease_ms)
       .add("durability", durability_name(config.durability))
-      .add("backoff",
-           backoff_record(config.backoff_kind, config.backoff_base_ms, config.backoff_max_ms,
-                          config.backoff_list_ms, config.backoff_count))
+      .add("backoff", backoff_record(config.backoff_kind, config.backoff_base_ms,
+                                     config.backoff_max_ms, config.backoff_list_ms,
+                                     config.backoff_count, config.backoff_jitter_permille))
+      .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version)
       .add("group_limit", config.group_limit);
   if (config.rate_count != 0) {
@@ -79,7 +81,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("dead", stats.dead_total)
       .add("replayed", stats.replayed_total)
       .add("cancelled", stats.cancelled_total)
-      .add("cleared", stats.cleared_total);
+      .add("cleared", stats.cleared_total)
+      .add("jobs_expired", stats.jobs_expired_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -103,11 +106,18 @@ Record job_record(const wq_job_record& job) {
       .add("since_ms", job.since_ms)
       .add("leased_ms", job.leased_ms);
   if (job.state == WQ_STATE_DELAYED) record.add("due_ms", job.due_ms);
-  if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(reason_names, job.dead_reason));
+  if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(dead_reasons, job.dead_reason));
   if (job.backoff_kind != 0) {
-    record.add("backoff", backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
-                                         job.backoff_list_ms, job.backoff_count));
+    record.add("backoff",
+               backoff_record(job.backoff_kind, job.backoff_base_ms, job.backoff_max_ms,
+                              job.backoff_list_ms, job.backoff_count, job.backoff_jitter_permille));
   }
+  if (job.timeout_ms != 0) record.add("timeout_ms", job.timeout_ms);
+  if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) record.add("fail_on_timeout", true);
+  if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
+  if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
+  if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
+  if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
   if (job.group.len > 0) {
     record.add_bytes("group", view_of(job.group));
     if (job.group_limit != 0) record.add("group_limit", job.group_limit);

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
 #include "cli/strict_json.h"
@@ -28,7 +29,6 @@ constexpr size_t group_bytes_max = 4 << 20;
 constexpr uint64_t line_bytes_extra = 1 << 20;
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
-constexpr const char* reason_names[] = {"", "failed", "lease_expired"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
@@ -83,6 +83,7 @@ struct BackoffParts {
   uint32_t kind = 0;
   int64_t base_ms = 0, max_ms = 0;
   std::vector<int64_t> list_ms;
+  uint32_t jitter_permille = 0;
 };
 
 BackoffParts read_backoff(const std::string& where, const Json& json) {
@@ -102,6 +103,9 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
       out.list_ms.push_back(whole_number(members.field("list_ms"), entry, 0, int64_max));
     }
   }
+  if (members.has("jitter_permille")) {
+    out.jitter_permille = static_cast<uint32_t>(members.number("jitter_permille", 1'000));
+  }
   members.finish();
   return out;
 }
@@ -119,7 +123,7 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, group;
+  std::string payload, last_error, progress, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -133,6 +137,8 @@ struct ImportedJob {
     record.headers_count = header_views.size();
     record.payload = bytes_of(payload);
     record.last_error = bytes_of(last_error);
+    record.progress = bytes_of(progress);
+    record.backoff_jitter_permille = backoff.jitter_permille;
     record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
@@ -141,6 +147,23 @@ struct ImportedJob {
     record.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
   }
 };
+
+// An older export has none of these.
+void read_limits(Members& members, ImportedJob& job) {
+  wq_job_record& record = job.record;
+  if (members.has("timeout_ms")) record.timeout_ms = members.time("timeout_ms");
+  if (members.has("retry_until_ms")) record.retry_until_ms = members.time("retry_until_ms");
+  if (members.has("expires_at_ms")) record.expires_at_ms = members.time("expires_at_ms");
+  if (members.has("max_exceptions")) record.max_exceptions = members.small("max_exceptions");
+  if (members.has("fail_on_timeout")) {
+    const Json& flag = members.get("fail_on_timeout");
+    if (!flag.is_boolean()) fail_field("fail_on_timeout", "must be true or false");
+    if (flag.get<bool>()) record.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+  }
+  if (members.has("progress") || members.has("progress_base64")) {
+    job.progress = members.bytes("progress");
+  }
+}
 
 void read_job(Members& members, ImportedJob& job) {
   wq_job_record& record = job.record;
@@ -158,8 +181,9 @@ void read_job(Members& members, ImportedJob& job) {
   record.leased_ms = members.time("leased_ms");
   if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
   if (record.state == WQ_STATE_DEAD) {
-    record.dead_reason = members.one_of("dead_reason", reason_names);
+    record.dead_reason = members.one_of("dead_reason", dead_reasons);
   }
+  read_limits(members, job);
   if (members.has("backoff")) job.backoff = read_backoff("backoff", members.get("backoff"));
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
@@ -240,10 +264,12 @@ class Importer {
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
+    if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
     // Exports of before there were rates and groups have none.
     config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
     const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
     settings.finish();
+    config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
     config.backoff_base_ms = backoff.base_ms;
     config.backoff_max_ms = backoff.max_ms;
@@ -262,6 +288,7 @@ class Importer {
     stats.replayed_total = totals.number("replayed");
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
+    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

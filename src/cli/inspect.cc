@@ -40,7 +40,8 @@ Record queue_record(const NamedStats& queue) {
       .add("dead_total", stats.dead_total)
       .add("replayed_total", stats.replayed_total)
       .add("cancelled_total", stats.cancelled_total)
-      .add("cleared_total", stats.cleared_total);
+      .add("cleared_total", stats.cleared_total)
+      .add("jobs_expired_total", stats.jobs_expired_total);
   return record;
 }
 
@@ -159,6 +160,12 @@ int watch_stats(Context& context, const StatOptions& options) {
 }  // namespace
 
 int run_stat(Context& context, const StatOptions& options) {
+  if (options.prometheus) {
+    if (!options.watch.empty() || !options.queue.empty()) {
+      fail_usage("--prometheus goes without --watch and --queue");
+    }
+    return run_metrics(context);
+  }
   if (!options.watch.empty()) return watch_stats(context, options);
   if (options.count != 0) fail_usage("--count goes with --watch");
   const Store store = context.open_store();

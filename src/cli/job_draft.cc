@@ -64,9 +64,44 @@ std::string backoff_problem(const Backoff& backoff) {
 
 }  // namespace
 
+namespace {
+
+// "20%", "2.5%": thousandths of the delay.
+uint32_t parse_jitter(std::string_view option, std::string_view text) {
+  const size_t point = text.find('.');
+  const bool fraction = point != text.npos;
+  const auto is_digits = [](std::string_view part) {
+    return !part.empty() && part.size() <= 3 &&
+           part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view tenth = fraction ? text.substr(point + 1) : "0";
+  uint32_t permille = 1'001;
+  if (percent && is_digits(whole) && is_digits(tenth) && tenth.size() == 1) {
+    permille = static_cast<uint32_t>(std::stoul(std::string(whole)) * 10 +
+                                     static_cast<unsigned>(tenth[0] - '0'));
+  }
+  if (permille > 1'000) fail_usage(std::string(option) + ": the jitter must be 0% to 100%");
+  return permille;
+}
+
+std::string jitter_text(uint32_t permille) {
+  if (permille == 0) return "";
+  const std::string tenth = permille % 10 == 0 ? "" : "." + std::to_string(permille % 10);
+  return "~" + std::to_string(permille / 10) + tenth + "%";
+}
+
+}  // namespace
+
 Backoff parse_backoff(std::string_view option, std::string_view text) {
   Backoff backoff;
   if (text == "none") return backoff;
+  if (const size_t tilde = text.find('~'); tilde != text.npos) {
+    backoff.jitter_permille = parse_jitter(option, text.substr(tilde + 1));
+    text = text.substr(0, tilde);
+  }
   const size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   const std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
@@ -83,7 +118,8 @@ Backoff parse_backoff(std::string_view option, std::string_view text) {
     backoff.list_ms = parse_duration_list(option, rest);
   } else {
     fail_usage(std::string(option) + ": '" + printable(text, 60) +
-               "' is none of fixed:5s, exponential:1s..10m, list:1s,5s,1m, none");
+               "' is none of fixed:5s, exponential:1s..10m, list:1s,5s,1m (with jitter: "
+               "fixed:5s~20%), none");
   }
   const std::string problem = backoff_problem(backoff);
   if (!problem.empty()) fail_usage(std::string(option) + ": " + problem);
@@ -91,18 +127,19 @@ Backoff parse_backoff(std::string_view option, std::string_view text) {
 }
 
 std::string backoff_text(const wq_queue_config& config) {
+  const std::string jitter = jitter_text(config.backoff_jitter_permille);
   switch (config.backoff_kind) {
     case WQ_BACKOFF_FIXED:
-      return "fixed:" + format_exact_duration(config.backoff_base_ms);
+      return "fixed:" + format_exact_duration(config.backoff_base_ms) + jitter;
     case WQ_BACKOFF_EXPONENTIAL:
       return "exponential:" + format_exact_duration(config.backoff_base_ms) + ".." +
-             format_exact_duration(config.backoff_max_ms);
+             format_exact_duration(config.backoff_max_ms) + jitter;
     case WQ_BACKOFF_LIST: {
       std::string text = "list:";
       for (uint32_t i = 0; i < config.backoff_count && i < WQ_BACKOFF_LIST_MAX; ++i) {
         text += (i > 0 ? "," : "") + format_exact_duration(config.backoff_list_ms[i]);
       }
-      return text;
+      return text + jitter;
     }
     default:
       return "none";
@@ -163,6 +200,10 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   }
   if (draft.has_priority && draft.priority > priority_max) return "priority: outside 0 to 255";
   if (draft.max_attempts > attempts_max) return "max_attempts: outside 1 to 1,000,001";
+  if (draft.timeout_ms < 0 || draft.timeout_ms > wait_max_ms) {
+    return "timeout_ms: outside 0 to 100 years";
+  }
+  if (draft.backoff.jitter_permille > 1'000) return "backoff: its jitter is over 1000 per mille";
   if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
   if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
   if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
@@ -194,6 +235,12 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.backoff_base_ms = draft.backoff.base_ms;
     spec.backoff_max_ms = draft.backoff.max_ms;
     spec.backoff_count = static_cast<uint32_t>(draft.backoff.list_ms.size());
+    spec.backoff_jitter_permille = draft.backoff.jitter_permille;
+    spec.expires_at_ms = draft.expires_at_ms;
+    spec.retry_until_ms = draft.retry_until_ms;
+    spec.timeout_ms = draft.timeout_ms;
+    spec.max_exceptions = draft.max_exceptions;
+    if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
     specs_.push_back(spec);
   }

@@ -16,9 +16,11 @@ struct Backoff {
   uint32_t kind = 0;  // WQ_BACKOFF_...; 0: none of its own
   int64_t base_ms = 0, max_ms = 0;
   std::vector<int64_t> list_ms;
+  uint32_t jitter_permille = 0;
 };
 
-// "fixed:5s", "exponential:1s..10m", "list:1s,5s,1m"; "none" is kind 0.
+// "fixed:5s", "exponential:1s..10m", "list:1s,5s,1m", each with jitter behind it: "fixed:5s~20%";
+// "none" is kind 0.
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
 // 100/1m, 100/1m:20 or none, into the rate_ fields.
@@ -33,6 +35,9 @@ struct JobDraft {
   uint32_t priority = 0;
   uint32_t max_attempts = 0;
   Backoff backoff;
+  int64_t expires_at_ms = 0, retry_until_ms = 0, timeout_ms = 0;
+  uint32_t max_exceptions = 0;
+  bool fail_on_timeout = false;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
 };

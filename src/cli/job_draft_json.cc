@@ -105,8 +105,34 @@ void read_backoff(const Json& value, JobDraft& draft) {
   } else {
     fail_field("backoff.kind", "must be fixed, exponential or list");
   }
+  if (const auto jitter = value.find("jitter_permille"); jitter != value.end()) {
+    backoff.jitter_permille =
+        static_cast<uint32_t>(whole_number("backoff.jitter_permille", *jitter, 0, 1'000));
+    ++members;
+  }
   if (value.size() != members)
     fail_field("backoff", "has a member that '" + name + "' does not know");
+}
+
+// False if it is no such field.
+bool read_limit(const std::string& name, const Json& value, JobDraft& draft) {
+  constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
+  if (name == "expires_at_ms") {
+    draft.expires_at_ms = whole_number(name, value, 0, int64_max);
+  } else if (name == "retry_until_ms") {
+    draft.retry_until_ms = whole_number(name, value, 0, int64_max);
+  } else if (name == "timeout_ms") {
+    draft.timeout_ms = whole_number(name, value, 0, int64_max);
+  } else if (name == "max_exceptions") {
+    draft.max_exceptions =
+        static_cast<uint32_t>(whole_number(name, value, 0, std::numeric_limits<uint32_t>::max()));
+  } else if (name == "fail_on_timeout") {
+    if (!value.is_boolean()) fail_field(name, "must be true or false");
+    draft.fail_on_timeout = value.get<bool>();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void read_field(const std::string& name, const Json& value, JobDraft& draft) {
@@ -136,10 +162,11 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.group = bytes_of_base64(name, value);
   } else if (name == "group_limit") {
     draft.group_limit = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
-  } else {
+  } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
-               "priority, max_attempts, backoff, group, group_base64, group_limit");
+               "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
+               "max_exceptions, expires_at_ms, group, group_base64, group_limit");
   }
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t payload_preview_columns = 400;
 constexpr mode_t payload_file_mode = 0644;
-constexpr const char* dead_reasons[] = {"", "failed", "lease_expired"};
 
 std::string time_and_age(int64_t time_ms) {
   if (time_ms == 0) return "-";
@@ -33,6 +32,22 @@ std::string header_lines(const Batch& batch, size_t i, uint32_t count) {
     text += printable(view_of(header.name), 60) + "=" + printable(view_of(header.value), 60);
   }
   return text;
+}
+
+void add_limits(Card& card, const wq_job& job) {
+  if (job.timeout_ms != 0) {
+    const bool last = (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+    card.add("  timeout",
+             format_exact_duration(job.timeout_ms) + (last ? ", the last attempt" : ""));
+  } else if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) {
+    card.add("  timeout", "with the lease, the last attempt");
+  }
+  if (job.retry_until_ms != 0) card.add("  retry until", time_and_age(job.retry_until_ms));
+  if (job.max_exceptions != 0) {
+    card.add("  exceptions",
+             format_count(job.exceptions) + " of " + format_count(job.max_exceptions));
+  }
+  if (job.expires_at_ms != 0) card.add("  expires", time_and_age(job.expires_at_ms));
 }
 
 }  // namespace
@@ -58,7 +73,18 @@ uint32_t dead_reason_of(std::string_view option, const std::string& name) {
   for (uint32_t reason = 0; reason < std::size(dead_reasons); ++reason) {
     if (name == dead_reasons[reason]) return reason;
   }
-  fail_usage(std::string(option) + ": '" + name + "' is none of failed, lease_expired");
+  std::string known;
+  for (size_t i = 1; i < std::size(dead_reasons); ++i) {
+    known += (i > 1 ? ", " : "") + std::string(dead_reasons[i]);
+  }
+  fail_usage(std::string(option) + ": '" + name + "' is none of " + known);
+}
+
+bool is_last_attempt(const wq_job& job, bool is_exception) {
+  const bool last_exception =
+      is_exception && job.max_exceptions != 0 && job.exceptions + 1 >= job.max_exceptions;
+  const bool too_late = job.retry_until_ms != 0 && wall_clock_ms() >= job.retry_until_ms;
+  return job.attempts >= job.max_attempts || last_exception || too_late;
 }
 
 List headers_record(const Batch& batch, size_t i) {
@@ -99,7 +125,13 @@ Record job_record(const Batch& batch, size_t i) {
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
+  if (job.timeout_ms != 0) record.add("timeout_ms", job.timeout_ms);
+  if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) record.add("fail_on_timeout", true);
+  if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
+  if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
+  if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
+  if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
   record.add("headers", headers_record(batch, i));
   record.add_bytes("payload", view_of(job.payload));
   return record;
@@ -125,6 +157,10 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   if (job.deadline_ms != 0) card.add("  deadline", time_and_age(job.deadline_ms));
   if (job.state == WQ_STATE_DEAD) {
     card.add("  died", time_and_age(job.dead_ms) + ", " + dead_reason_name(job.dead_reason));
+  }
+  add_limits(card, job);
+  if (job.progress.len > 0) {
+    card.add("  progress", printable(view_of(job.progress), payload_preview_columns));
   }
   if (job.last_error.len > 0) {
     card.add("  last error", printable(view_of(job.last_error), payload_preview_columns));

@@ -17,8 +17,14 @@ namespace wq::cli {
 wq_job job_at(const Batch& batch, size_t i);
 
 const char* state_name(uint32_t state);
+inline constexpr const char* dead_reasons[] = {"",          "failed",      "lease_expired",
+                                               "timeout",   "retry_until", "max_exceptions",
+                                               "cancelled", "expired",     "unknown_type"};
 const char* dead_reason_name(uint32_t reason);
 uint32_t dead_reason_of(std::string_view option, const std::string& name);  // "" is any
+
+// Whether the attempt that holds the job is the last if it is nacked now.
+bool is_last_attempt(const wq_job& job, bool is_exception = true);
 
 // Headers in the order given, each {name, value}.
 List headers_record(const Batch& batch, size_t i);

@@ -50,6 +50,7 @@ struct Handler {
   bool answered = false;
   bool output_closed = false;
   std::string ended_by;     // why we ended it ourselves
+  bool timed_out = false;   // because of the time that a job took
   bool lost_count = false;  // that was an answer to no job
 
   // It is about to end, by its will or ours: nothing more is given to it.
@@ -94,7 +95,7 @@ class LinesRunner final : public Runner {
   void bury(Handler& handler, int status);
   void see_off(Handler& handler);
   void give_back(Handler& handler, size_t first);
-  void tell(const LeasedJob& job, uint32_t kind, std::string error);
+  void tell(Verdict verdict);
 
   std::vector<Handler> handlers_;
   std::vector<wq_token> dropped_;
@@ -231,7 +232,8 @@ void LinesRunner::answer(Handler& handler, std::string_view line) {
   } else {
     handler.answered = true;
     deaths_ = 0;
-    tell(handler.jobs.front(), kind, kind == WQ_SETTLE_NACK || kind == WQ_SETTLE_FAIL ? text : "");
+    tell(verdict_of(handler.jobs.front(), kind,
+                    kind == WQ_SETTLE_NACK || kind == WQ_SETTLE_FAIL ? text : ""));
     handler.jobs.pop_front();
     handler.line_ends.pop_front();
     handler.head_since = std::chrono::steady_clock::now();
@@ -239,10 +241,13 @@ void LinesRunner::answer(Handler& handler, std::string_view line) {
 }
 
 void LinesRunner::check_time(Handler& handler) {
-  if (options.timeout_ms <= 0 || handler.begun() == 0 || !handler.ended_by.empty()) return;
-  const auto limit = std::chrono::milliseconds(options.timeout_ms);
+  if (handler.begun() == 0 || !handler.ended_by.empty()) return;
+  const int64_t timeout_ms = timeout_ms_of(handler.jobs.front(), options.timeout_ms);
+  if (timeout_ms <= 0) return;
+  const auto limit = std::chrono::milliseconds(timeout_ms);
   if (std::chrono::steady_clock::now() - handler.head_since < limit) return;
   handler.ended_by = "timed out";
+  handler.timed_out = true;
   handler.child.terminate();
 }
 
@@ -259,7 +264,10 @@ void LinesRunner::bury(Handler& handler, int status) {
   if (handler.lost_count) out.warning("a handler was ended: " + handler.ended_by);
   if (died_of_job) {
     died_of_ = id;
-    tell(handler.jobs.front(), WQ_SETTLE_NACK, failure_text(handler.child.stderr_tail(), how));
+    const LeasedJob& job = handler.jobs.front();
+    std::string error = failure_text(handler.child.stderr_tail(), how);
+    tell(handler.timed_out ? timed_out(job, std::move(error))
+                           : verdict_of(job, WQ_SETTLE_NACK, std::move(error)));
   }
   give_back(handler, died_of_job ? 1 : 0);
   handler.jobs.clear();
@@ -273,24 +281,26 @@ void LinesRunner::bury(Handler& handler, int status) {
                             printable(failure_text(handler.child.stderr_tail(), how), 200)};
   }
   handler.ended_by.clear();
+  handler.timed_out = false;
   handler.lost_count = false;
 }
 
 // To the head of the queue, last one first, so that they stand there in their old order.
 void LinesRunner::give_back(Handler& handler, size_t first) {
   for (size_t i = handler.jobs.size(); i > first; --i) {
-    tell(handler.jobs[i - 1], WQ_SETTLE_RELEASE, "");
+    tell(verdict_of(handler.jobs[i - 1], WQ_SETTLE_RELEASE));
   }
 }
 
-void LinesRunner::tell(const LeasedJob& job, uint32_t kind, std::string error) {
-  const auto dropped = std::find_if(dropped_.begin(), dropped_.end(),
-                                    [&](const wq_token& token) { return same(token, job.token); });
+void LinesRunner::tell(Verdict verdict) {
+  const auto dropped = std::find_if(dropped_.begin(), dropped_.end(), [&](const wq_token& token) {
+    return same(token, verdict.token);
+  });
   if (dropped != dropped_.end()) {
     dropped_.erase(dropped);
     return;
   }
-  verdicts.push_back(verdict_of(job, kind, std::move(error)));
+  verdicts.push_back(std::move(verdict));
 }
 
 void LinesRunner::step() {

@@ -209,6 +209,13 @@ JobDraft base_draft(const PushOptions& options) {
   draft.has_priority = options.priority >= 0;
   if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
   draft.max_attempts = options.max_attempts;
+  draft.max_exceptions = options.max_exceptions;
+  draft.fail_on_timeout = options.fail_on_timeout;
+  if (!options.expires.empty()) draft.expires_at_ms = parse_ahead_ms("--expires", options.expires);
+  if (!options.retry_until.empty()) {
+    draft.retry_until_ms = parse_ahead_ms("--retry-until", options.retry_until);
+  }
+  if (!options.timeout.empty()) draft.timeout_ms = parse_duration_ms("--timeout", options.timeout);
   draft.group = options.group;
   draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));

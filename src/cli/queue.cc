@@ -27,10 +27,15 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     config.fields |= WQ_CONFIG_DURABILITY;
     config.durability = durability_of("--durability", options.durability);
   }
+  if (!options.job_ttl.empty()) {
+    config.fields |= WQ_CONFIG_JOB_TTL;
+    config.job_ttl_ms = parse_duration_ms("--job-ttl", options.job_ttl);
+  }
   if (!options.backoff.empty()) {
     const Backoff backoff = parse_backoff("--backoff", options.backoff);
     config.fields |= WQ_CONFIG_BACKOFF;
     config.backoff_kind = backoff.kind;
+    config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_base_ms = backoff.base_ms;
     config.backoff_max_ms = backoff.max_ms;
     config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
@@ -144,7 +149,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
   if (config.fields == 0) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
-        "--durability, --rate, --group-limit");
+        "--durability, --job-ttl, --rate, --group-limit");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

@@ -20,13 +20,15 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("kind", config.backoff_kind < std::size(kinds) ? kinds[config.backoff_kind] : "unknown")
       .add("base_ms", config.backoff_base_ms)
       .add("max_ms", config.backoff_max_ms)
-      .add("list_ms", std::move(list));
+      .add("list_ms", std::move(list))
+      .add("jitter_permille", config.backoff_jitter_permille);
   record.add("status", status_name(config.status))
       .add("max_running", config.max_running)
       .add("max_retries", config.max_retries)
       .add("lease_ms", config.lease_ms)
       .add("durability", durability_name(config.durability))
       .add("backoff", std::move(backoff))
+      .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version);
   Record rate;
   rate.add("count", config.rate_count)
@@ -90,6 +92,7 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"lease", Align::right},
                {"durability"},
                {"backoff"},
+               {"job ttl", Align::right},
                {"rate"},
                {"group limit", Align::right},
                {"version", Align::right}});
@@ -106,8 +109,10 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
       table.add({printable(name, 60), status_name(config.status),
                  config.max_running == 0 ? "no limit" : format_count(config.max_running),
                  format_count(config.max_retries), format_exact_duration(config.lease_ms),
-                 durability_name(config.durability), backoff_text(config), rate_text(config),
-                 format_count(config.group_limit), std::to_string(config.version)});
+                 durability_name(config.durability), backoff_text(config),
+                 config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
+                 rate_text(config), format_count(config.group_limit),
+                 std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

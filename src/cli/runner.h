@@ -30,6 +30,10 @@ struct LeasedJob {
   wq_token token{};
   uint32_t queue_index = 0;
   uint32_t attempt = 0, max_attempts = 0, priority = 0;
+  int64_t timeout_ms = 0;  // its own; 0: that of the worker
+  bool fail_on_timeout = false;
+  bool last_exception = false;  // a nack is one too many
+  int64_t retry_until_ms = 0;
   std::string queue, payload;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string json;  // the line of --lines json, without newline
@@ -41,9 +45,14 @@ struct Verdict {
   uint32_t queue_index = 0, attempt = 0;
   bool last_attempt = false;
   std::string error;
+  uint32_t reason = 0;  // WQ_DEAD_...; 0: failed
 };
 
 Verdict verdict_of(const LeasedJob& job, uint32_t kind, std::string error = "");
+Verdict timed_out(const LeasedJob& job, std::string error);
+inline int64_t timeout_ms_of(const LeasedJob& job, int64_t of_worker_ms) {
+  return job.timeout_ms != 0 ? job.timeout_ms : of_worker_ms;
+}
 
 struct RunnerOptions {
   std::vector<std::string> command;

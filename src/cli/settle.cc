@@ -57,6 +57,7 @@ class Settler {
                                                 : WQ_SETTLE_FAIL;
     if (!options_.delay.empty()) item_.delay_ms = parse_duration_ms("--delay", options_.delay);
     item_.error = bytes_of(options_.error);
+    if (!options_.reason.empty()) item_.reason = dead_reason_of("--reason", options_.reason);
     if (kind_ == SettleKind::release && options_.front) item_.flags |= WQ_RELEASE_FRONT;
     if (!nack) return;
     if (!options_.delay.empty()) item_.flags |= WQ_NACK_DELAY;
@@ -103,7 +104,7 @@ struct QueueTokens {
 };
 
 std::map<std::string, QueueTokens> by_queue(Context& context, const Store& store,
-                                            const std::string& only,
+                                            const std::string& only, bool is_exception,
                                             const std::vector<wq_token>& tokens) {
   std::map<std::string, QueueTokens> found;
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -115,7 +116,7 @@ std::map<std::string, QueueTokens> by_queue(Context& context, const Store& store
     if (mine.queue.get() == nullptr) mine.queue = std::move(queue);
     mine.tokens.push_back(tokens[i]);
     mine.places.push_back(i);
-    mine.last_attempts.push_back(job.attempts >= job.max_attempts);
+    mine.last_attempts.push_back(is_last_attempt(job, is_exception));
   }
   return found;
 }
@@ -152,7 +153,8 @@ int run_settle(Context& context, SettleKind kind, const SettleOptions& options) 
   const Settler settler(kind, options);
   const Store store = context.open_store();
   std::vector<Settled> all(tokens.size());
-  for (const auto& [name, mine] : by_queue(context, store, options.queue, tokens)) {
+  for (const auto& [name, mine] :
+       by_queue(context, store, options.queue, !options.no_exception, tokens)) {
     std::vector<int32_t> codes;
     settler.settle(mine.queue.get(), mine.tokens, codes);
     for (size_t i = 0; i < codes.size(); ++i) {

@@ -323,6 +323,13 @@ int64_t parse_time_ms(std::string_view option, std::string_view text) {
   return *time;
 }
 
+int64_t parse_ahead_ms(std::string_view option, std::string_view text) {
+  if (const std::optional<int64_t> ahead_ms = parse_duration_parts(text)) {
+    return wall_clock_ms() + *ahead_ms;
+  }
+  return parse_time_ms(option, text);
+}
+
 int64_t parse_bound_ms(std::string_view option, std::string_view text) {
   if (text.empty()) return 0;
   if (text == "0") return wall_clock_ms();

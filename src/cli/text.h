@@ -36,6 +36,8 @@ int64_t parse_lease_ms(std::string_view text);
 uint64_t parse_size(std::string_view option, std::string_view text);
 
 // "2026-05-01T12:00:00Z", with +02:00 instead of Z, with a fraction; or ms since 1970.
+// A time, or how long from now.
+int64_t parse_ahead_ms(std::string_view option, std::string_view text);
 int64_t parse_time_ms(std::string_view option, std::string_view text);
 
 // A bound in the past: a time as above, or "2h" for two hours ago. 0 if the text is empty.

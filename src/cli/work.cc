@@ -16,6 +16,7 @@
 
 #include "cli/child.h"
 #include "cli/commands.h"
+#include "cli/event_view.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
 #include "cli/line_reader.h"
@@ -69,9 +70,10 @@ class Worker {
   Context& context_;
   const WorkOptions& options_;
   const uint32_t durability_;
-  const int64_t lease_ms_;
+  int64_t lease_ms_;
   const StopSignals signals_;
   Store store_;
+  std::optional<EventFile> events_;
   std::vector<Queue> queues_;
   std::vector<wq_queue*> handles_;
   int64_t extend_every_ms_ = 0;
@@ -109,13 +111,16 @@ Worker::Worker(Context& context, const WorkOptions& options)
   open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
   open.expire_leases = options.expire_leases;
   context.mark_store_for_commands();
+  if (!options.events.empty()) open.events_max = events_kept;
   store_ = context.open_store(open);
+  if (!options.events.empty()) events_.emplace(store_, options.events);
   open_queues();
   if (options.feed) feed_.emplace(STDIN_FILENO, "standard input", '\n', feed_line_bytes_max);
 }
 
 void Worker::open_queues() {
   uint64_t waiting = 0;
+  int64_t shortest_ms = 0;
   for (const std::string& name : options_.queues) {
     // Only the queue that is fed may be new.
     const bool create = options_.feed && queues_.empty();
@@ -131,11 +136,12 @@ void Worker::open_queues() {
     if (stats.status != WQ_STATUS_ACTIVE) {
       context_.out().note("no job is handed out: " + status_problem(name, stats.status));
     }
-    const int64_t lease_ms = lease_ms_ != 0 ? lease_ms_ : config.lease_ms;
-    const int64_t every_ms = std::max<int64_t>(1, lease_ms / 3);
-    extend_every_ms_ = extend_every_ms_ == 0 ? every_ms : std::min(extend_every_ms_, every_ms);
+    shortest_ms = shortest_ms == 0 ? config.lease_ms : std::min(shortest_ms, config.lease_ms);
   }
-  extend_every_ms_ = std::min<int64_t>(extend_every_ms_, int64_t{24} * 3600 * 1000);
+  // Said with each lease: else a job with a timeout would have a lease of that length, and lose it
+  // while it waits for its turn. Its time begins when it does.
+  if (lease_ms_ == 0) lease_ms_ = shortest_ms;
+  extend_every_ms_ = std::clamp<int64_t>(lease_ms_ / 3, 1, int64_t{24} * 3600 * 1000);
   extend_at_ = steady_clock::now() + milliseconds(extend_every_ms_);
   progress_.emplace(context_.out(), "work",
                     options_.stop_when_empty && !options_.feed ? waiting : 0);
@@ -178,6 +184,7 @@ void Worker::loop() {
     if (takes_more()) lease();
     runner_->step();
     settle();
+    if (events_) events_->write_new();
     // Not before its job is settled: a stop gives back what was not begun.
     if (!takes_more() && !stopping_ && runner_->in_flight() == 0) stop();
     extend();
@@ -188,6 +195,7 @@ void Worker::loop() {
     wait();
   }
   settle();
+  if (events_) events_->write_new();
 }
 
 void Worker::mind_signals() {
@@ -259,6 +267,10 @@ void Worker::hand_out(const Batch& batch) {
     leased.attempt = job.attempts;
     leased.max_attempts = job.max_attempts;
     leased.priority = job.priority;
+    leased.last_exception = job.max_exceptions != 0 && job.exceptions + 1 >= job.max_exceptions;
+    leased.retry_until_ms = job.retry_until_ms;
+    leased.timeout_ms = job.timeout_ms;
+    leased.fail_on_timeout = (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
     leased.queue = options_.queues[job.queue_index];
     leased.payload = view_of(job.payload);
     for (size_t h = 0; h < job.headers_count && options_.lines.empty(); ++h) {
@@ -295,6 +307,7 @@ void Worker::settle_queue(size_t queue_index, const std::vector<const Verdict*>&
     item.generation = verdict->token.generation;
     if (verdict->kind == WQ_SETTLE_RELEASE) item.flags = WQ_RELEASE_FRONT;
     item.error = bytes_of(verdict->error);
+    item.reason = verdict->reason;
     items.push_back(item);
   }
   std::vector<int32_t> codes(items.size(), WQ_OK);

@@ -36,6 +36,12 @@ Status admit_lease_ms(const char* field, int64_t lease_ms) {
 }
 
 Status admit_backoff(const Backoff& backoff) {
+  if (backoff.jitter_permille > jitter_permille_max) {
+    return invalid("backoff_jitter_permille: is not within 0 and 1000");
+  }
+  if (backoff.jitter_permille != 0 && backoff.kind == BackoffKind::none) {
+    return invalid("backoff_jitter_permille: there is no backoff for it");
+  }
   switch (backoff.kind) {
     case BackoffKind::none:
       return {};
@@ -63,9 +69,9 @@ Status admit_backoff(const Backoff& backoff) {
 
 namespace {
 
-Status admit_rate(const Rate& rate) {
+Status admit_rate(const RateLimit& rate) {
   if (rate.count == 0) {
-    return rate == Rate() ? Status() : invalid("rate_count: is 0, but there is a window or burst");
+    return rate == RateLimit() ? Status() : invalid("rate_count: is 0, but there is a window or burst");
   }
   if (rate.count > rate_count_max) {
     return invalid("rate_count: " + std::to_string(rate.count) + " is over the limit of 1000000");
@@ -96,9 +102,16 @@ Status admit_queue_config(const QueueConfig& config) {
       config.durability != Durability::power) {
     return invalid("durability: unknown level");
   }
+  if (config.job_ttl_ms != 0) WQ_TRY(admit_delay_ms("job_ttl_ms", config.job_ttl_ms));
   WQ_TRY(admit_rate(config.rate));
   WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
+}
+
+Status admit_traits(const JobTraits& traits) {
+  if (traits.expires_ms < 0) return invalid("expires_at_ms: is negative");
+  if (traits.retry_until_ms < 0) return invalid("retry_until_ms: is negative");
+  return traits.timeout_ms == 0 ? Status() : admit_lease_ms("timeout_ms", traits.timeout_ms);
 }
 
 namespace {
@@ -125,14 +138,40 @@ Status admit_headers(std::span<const Header> headers) {
   return {};
 }
 
+Status admit_ahead(const char* field, int64_t time_ms, int64_t now_ms) {
+  if (time_ms <= now_ms || time_ms - now_ms <= delay_ms_max) return {};
+  return invalid(std::string(field) + ": is over 100 years ahead");
+}
+
+// A job that ends before it is due is a mistake; one that is late already may be the honest end of
+// a slow producer, and ends at once.
+Status admit_job_times(const JobSpec& spec, int64_t now_ms) {
+  const JobTraits& traits = spec.traits;
+  WQ_TRY(admit_traits(traits));
+  WQ_TRY(admit_ahead("expires_at_ms", traits.expires_ms, now_ms));
+  WQ_TRY(admit_ahead("retry_until_ms", traits.retry_until_ms, now_ms));
+  const int64_t due_ms = spec.run_at_ms != 0 ? spec.run_at_ms : now_ms + spec.delay_ms;
+  if (traits.expires_ms != 0 && due_ms > now_ms && traits.expires_ms <= due_ms) {
+    return invalid("expires_at_ms: is not after the time at which the job is due");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status admit_settle(const SettleItem& item) {
+  if (!is_workers_reason(item.reason)) {
+    return invalid("reason: a worker gives failed, timeout, cancelled, expired or unknown_type");
+  }
   if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
   if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
     return admit_delay_ms("delay_ms", item.delay_ms);
   }
   return {};
+}
+
+bool has_times(const JobSpec& spec) {
+  return spec.run_at_ms != 0 || spec.traits.expires_ms != 0 || spec.traits.retry_until_ms != 0;
 }
 
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
@@ -153,6 +192,7 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
     return invalid("max_attempts: " + std::to_string(spec.max_attempts) +
                    " is over the limit of 1000001");
   }
+  WQ_TRY(admit_job_times(spec, now_ms));
   const JobTraits& traits = spec.traits;
   if (traits.group.size() > key_bytes_max) {
     return Status(Code::too_large,

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/observer.h"
 
 namespace wq {
 namespace {
@@ -19,14 +21,6 @@ Status misfit_job(const Command& command, JobId id, const char* what) {
   return misfit(command, "job " + std::to_string(id) + " " + what);
 }
 
-Backoff policy_of(const Job& job) {
-  const Result<Envelope> envelope = decode_envelope(job.body.bytes());
-  if (envelope.ok() && envelope.value().backoff.kind != BackoffKind::none) {
-    return envelope.value().backoff;
-  }
-  return job.queue->config.backoff;
-}
-
 void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t delay_ms, bool front) {
   if (delay_ms > 0) {
     state.enter_delayed(job, now_ms, now_ms + delay_ms);
@@ -36,16 +30,16 @@ void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t dela
 }
 
 // A lost attempt: again if one is left, else to the dead letters. The job has left its place.
-void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason reason, int64_t delay_ms,
+void retry_or_bury(State& state, Job* job, int64_t now_ms, DeadReason cause, int64_t delay_ms,
                    bool front) {
   if (WQ_PLANTED(attempt_counted_late)) ++job->attempts;
-  if (job->attempts >= attempts_allowed(*job)) {
+  const DeadReason reason = last_attempt_reason(*job, cause, now_ms);
+  if (reason != DeadReason::none) {
     state.enter_dead(job, now_ms, reason);
     return;
   }
+  const int64_t wait_ms = delay_ms >= 0 ? delay_ms : retry_delay_ms(*job);
   ++job->failures;
-  const int64_t wait_ms =
-      delay_ms >= 0 ? delay_ms : backoff_delay_ms(policy_of(*job), job->failures);
   enter_ready_or_delayed(state, job, now_ms, wait_ms, front);
 }
 
@@ -70,7 +64,9 @@ Status apply_declare(State& state, const Command& command) {
 }
 
 Status apply_configure(State& state, const Command& command, Queue* queue) {
+  const bool other_ttl = queue->config.job_ttl_ms != command.config.job_ttl_ms;
   queue->config = command.config;
+  if (other_ttl) state.renew_expiries(queue);
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
   state.settle_gates(queue);
@@ -180,13 +176,21 @@ Status apply_extend(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
+// The reason that the worker gave for the end of the job.
+DeadReason told_reason(const SettleItem& item) {
+  return item.reason != DeadReason::none ? item.reason : DeadReason::failed;
+}
+
 void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) {
   Queue* queue = job->queue;
+  if (state.observer) {
+    state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
+  }
   ++queue->totals.nacked;
   if (!(item.flags & settle_no_exception)) ++job->exceptions;
   if (item.flags & settle_priority) job->priority = item.priority;
   if (!item.error.empty()) state.set_error(job, item.error);
-  retry_or_bury(state, job, now_ms, DeadReason::failed, item.delay_ms,
+  retry_or_bury(state, job, now_ms, told_reason(item), item.delay_ms,
                 (item.flags & settle_front) != 0);
 }
 
@@ -207,11 +211,13 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
         apply_nack(state, job, item, command.now_ms);
         break;
       case SettleKind::fail:
+        if (state.observer) state.observer->failed(*job, item.error);
         ++queue->totals.failed;
         if (!item.error.empty()) state.set_error(job, item.error);
-        state.enter_dead(job, command.now_ms, DeadReason::failed);
+        state.enter_dead(job, command.now_ms, told_reason(item));
         break;
       case SettleKind::release:
+        if (state.observer) state.observer->released();
         ++queue->totals.released;
         --job->attempts;  // counted at lease; it never started
         enter_ready_or_delayed(state, job, command.now_ms, item.delay_ms,
@@ -223,15 +229,18 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
 }
 
 Status apply_expire(State& state, const Command& command) {
-  for (const JobId id : command.ids) {
+  for (size_t i = 0; i < command.ids.size(); ++i) {
+    const JobId id = command.ids[i];
     Job* job = state.find_live(id);
     if (!job || job->deadline_ms == 0 ||
         (job->state != JobState::leased && job->state != JobState::running)) {
       return misfit_job(command, id, "has no lease to expire");
     }
     state.leave(job);
+    if (state.observer) state.observer->expired(*job);
     ++job->queue->totals.expired;
-    retry_or_bury(state, job, command.now_ms, DeadReason::lease_expired, -1, false);
+    const int64_t delay_ms = command.delays_ms.empty() ? -1 : command.delays_ms[i];
+    retry_or_bury(state, job, command.now_ms, DeadReason::lease_expired, delay_ms, false);
   }
   return {};
 }
@@ -306,6 +315,10 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return apply_dead(state, command, queue);
+    case CommandType::reprioritise:
+      return apply_reprioritise(state, command, queue);
+    case CommandType::progress:
+      return apply_progress(state, command, queue);
     case CommandType::rate_rebase:
       queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
       return {};
@@ -315,10 +328,6 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
 }
 
 }  // namespace
-
-uint32_t attempts_allowed(const Job& job) {
-  return job.max_attempts != 0 ? job.max_attempts : job.queue->config.max_retries + 1;
-}
 
 Status check_lease(const State& state, const Queue* queue, JobId id, Generation generation) {
   if (id == 0 || id >= state.next_job_id) return Code::not_found;
@@ -353,6 +362,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
     case CommandType::transact:  // whoever made it has checked all of them before
       for (const Command& part : command.parts) WQ_TRY(apply(state, part, lsn, effects));
       return {};
+    case CommandType::expire_jobs:
+      return apply_expire_jobs(state, command);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

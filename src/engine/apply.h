@@ -20,11 +20,14 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects);
 // Commands of an import; a part of apply().
 Status apply_import(State& state, const Command& command);
 
+// Likewise, in apply_limits.cc.
+Status apply_expire_jobs(State& state, const Command& command);
+Status apply_reprioritise(State& state, const Command& command, Queue* queue);
+Status apply_progress(State& state, const Command& command, Queue* queue);
+
 // The queue a settle, extend or confirm may act on: ok if `generation` holds the lease of `id`.
 // NOT_FOUND: no such job was ever made, or it belongs to another queue. STALE: anything else.
 Status check_lease(const State& state, const Queue* queue, JobId id, Generation generation);
-
-uint32_t attempts_allowed(const Job& job);
 
 // Ids and generations that an unclean stop may have handed out without leaving a trace on the disk
 // are skipped at the next open. Ids: the log bounds unflushed bytes to 32 MiB, a job takes over 40

@@ -18,6 +18,7 @@ Status apply_begin(State& state, const Command& command) {
   state.next_job_id = row.next_job_id;
   state.next_generation = row.next_generation;
   state.importing = true;
+  state.observer = nullptr;  // jobs that come in were enqueued elsewhere
   return {};
 }
 

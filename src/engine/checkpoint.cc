@@ -56,6 +56,8 @@ Status Engine::run_checkpoint() {
     });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
+    observer_.checkpoint(frozen_lsn, wall_ms());
+    wake_followers();
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }

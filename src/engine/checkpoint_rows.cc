@@ -97,6 +97,7 @@ Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& 
     CapturedJob& job = jobs[i];
     if (!is_erased(job)) {
       job.row.last_error = job.error;
+      job.row.progress = job.progress;
       const std::string key = job.body ? job_body_key(job.id) : job_state_key(job.id);
       WQ_TRY(checkpoint.put(Family::job, key, as_text(encoder.job_row(job.row, job.body.bytes()))));
       job.body = BodyRef();  // free memory as the checkpoint goes

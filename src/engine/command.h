@@ -25,7 +25,7 @@ enum class CommandType : uint16_t {
   confirm = 9,          // now_ms, queue, deadline_ms (0 = none), settles[0].{id,generation}
   extend = 10,          // now_ms, queue, deadline_ms, settles[i].{id,generation}
   settle = 11,          // now_ms, queue, settles
-  expire = 12,          // now_ms, ids: leases past their deadline
+  expire = 12,          // now_ms, ids: leases past their deadline; delays_ms
   promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
   cancel = 14,          // now_ms, queue, ids
   dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
@@ -36,6 +36,9 @@ enum class CommandType : uint16_t {
   import_end = 20,      // now_ms
   kv_write = 21,        // now_ms, kv
   transact = 22,        // now_ms, parts: enqueue, settle and kv_write, each of the same now_ms
+  expire_jobs = 25,     // now_ms, ids: ready jobs that did not start in time
+  reprioritise = 26,    // now_ms, queue, ids[0], priority
+  progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
 };
 
@@ -67,8 +70,9 @@ struct SettleItem {
   SettleKind kind = SettleKind::ack;
   uint8_t flags = 0;
   uint8_t priority = 0;
-  int64_t delay_ms = 0;         // nack, release; -1 = by the retry policy (nack only)
-  std::string_view error = {};  // nack, fail; already cut to error_bytes_max
+  int64_t delay_ms = 0;                  // nack, release; -1 = by the retry policy (nack only)
+  std::string_view error = {};           // nack, fail; already cut to error_bytes_max
+  DeadReason reason = DeadReason::none;  // nack, fail: why it is dead, if it is; none = failed
 };
 
 // A job as another store held it: ready, delayed or dead.
@@ -103,6 +107,10 @@ struct Command {
   std::vector<KvChange> kv;
   std::vector<Command> parts;
   Bytes row;  // encoded MetaRow or QueueRow
+  // expire: the delay of each retry, by place in `ids`; -1 = by the policy. Empty = all so.
+  std::vector<int64_t> delays_ms;
+  uint8_t priority = 0;
+  std::string_view note;  // at most progress_bytes_max
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -122,6 +130,9 @@ struct Command {
     parts.clear();
     imports.clear();
     row = {};
+    delays_ms.clear();
+    priority = 0;
+    note = {};
   }
 };
 

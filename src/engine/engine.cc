@@ -22,7 +22,11 @@ bool wake_is_lost(CommandType type) {
 }  // namespace
 
 Engine::Engine(const EngineOptions& options, const Environment& environment)
-    : options_(options), environment_(environment), memory_limit_(options.memory_budget_bytes) {}
+    : options_(options),
+      environment_(environment),
+      observer_(options.events_max),
+      prng_(environment.entropy()),
+      memory_limit_(options.memory_budget_bytes) {}
 
 Engine::~Engine() {
   if (!closed_.load()) close().ignore("nobody is left to tell; close() reports it");
@@ -95,15 +99,19 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   // Written under the mutex only, but for the reset; one that is lost costs a look.
   log_bytes_since_look_.store(log_bytes_since_look_.load(std::memory_order_relaxed) + body.size(),
                               std::memory_order_relaxed);
-  Effects ignored;
+  Effects own;
+  if (!effects) effects = &own;
+  observer_.begin(lsn, command.now_ms);
   try {
-    const Status applied = apply(state_, command, lsn, effects ? *effects : ignored);
+    const Status applied = apply(state_, command, lsn, *effects);
     if (!applied.ok()) check_failed(applied.message().c_str(), __FILE__, __LINE__);
   } catch (...) {
     // The record is in the log but not in the state: only a replay can put that right.
     set_failure("a change could not be applied");
     throw;
   }
+  tell_queue_event(command, effects->count);
+  if (!followers_.empty()) wake_followers();
   if (!state_.wake_queue.empty()) wake_waiters(command.type);
   note_pressure();
   return lsn;
@@ -176,7 +184,10 @@ Status Engine::wait_for_memory() {
     WQ_TRY(run_checkpoint());
     return {};
   }
+  const int64_t start_ns = environment_.clock->mono_ns();
   MutexLock lock(mutex_);
+  if (state_.resident_bytes() <= memory_limit_) return {};
+  ++waits_.for_memory;
   const uint64_t before = checkpoints_;
   while (state_.resident_bytes() > memory_limit_) {
     if (closed_.load()) return Code::closed;
@@ -189,6 +200,7 @@ Status Engine::wait_for_memory() {
     }
     memory_freed_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
   }
+  waits_.for_memory_ms += (environment_.clock->mono_ns() - start_ns) / ns_per_ms;
   return {};
 }
 
@@ -255,6 +267,9 @@ EngineStats Engine::stats() {
   out.checkpoint_us_last = checkpoint_us_last_;
   out.checkpoint_us_max = checkpoint_us_max_;
   out.waiting = waiting_;
+  out.waits = waits_;
+  out.followers = followers_.size();
+  out.events = observer_.ring.last();
   lock.unlock();
   out.last_lsn = log_->last_lsn();
   out.process_lsn = log_->process_lsn();
@@ -304,6 +319,7 @@ Status Engine::close() {
         node->waiter->wake.notify_all();
       }
     }
+    wake_followers();
     memory_freed_.notify_all();
     idle_.notify_all();
     while (calls_.load() > 0) idle_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);

@@ -33,6 +33,9 @@
 #include "engine/cancel.h"
 #include "engine/completion.h"
 #include "engine/kv.h"
+#include "engine/events.h"
+#include "engine/explain.h"
+#include "engine/observer.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -59,6 +62,7 @@ struct EngineOptions {
   int64_t memory_window_ms = 50;
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
+  uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -66,7 +70,8 @@ struct Environment {
   Io* io = nullptr;
   Clock* clock = nullptr;
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
-  std::function<uint64_t()> entropy = os_entropy;  // for the identity of a new store
+  // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
+  std::function<uint64_t()> entropy = os_entropy;
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -129,9 +134,11 @@ struct JobView {
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
+  uint64_t ready_seq = 0;  // ready: its place in its lane
   bool parked = false;     // ready, but its group has no slot free
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
+  std::string progress;
   BodyRef body;  // an Envelope, verified
 };
 
@@ -162,11 +169,25 @@ struct DeadPage {
   uint64_t next_cursor = 0;  // 0 = no more
 };
 
+// How often, and for how long together, calls had to wait.
+struct WaitStats {
+  uint64_t for_job = 0;
+  int64_t for_job_ms = 0;
+  uint64_t for_memory = 0;
+  int64_t for_memory_ms = 0;
+};
+
 struct QueueStats {
   QueueStatus status = QueueStatus::active;
   uint64_t counts[job_state_count] = {};
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
+  int64_t oldest_held_age_ms = 0;  // leased or running since
+  uint64_t max_running = 0;
+  uint64_t consumers = 0;  // waiting for a job
+  Rates rates;
+  Histogram lease_wait_ms;
+  AttemptCounts attempts;
   uint64_t parked = 0;       // ready jobs that wait for a slot of their group
   int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
@@ -189,6 +210,9 @@ struct EngineStats {
   int64_t checkpoint_us_last = 0;
   int64_t checkpoint_us_max = 0;
   uint64_t waiting = 0;
+  WaitStats waits;
+  uint64_t followers = 0;  // waiting for an event
+  uint64_t events = 0;
   LogStats log;
   StoreStats store;
 };
@@ -209,6 +233,7 @@ enum ConfigField : uint32_t {
   config_backoff = 16,
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
+  config_job_ttl = 128,
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
 };
@@ -294,6 +319,12 @@ class Engine {
   Status settle(QueueId queue, std::span<const SettleItem> items, CallOptions& call,
                 std::span<Code> codes);
 
+  // ---- single jobs (engine_jobs.cc)
+  // CONFLICT: the job is neither ready nor delayed.
+  Status reprioritise(QueueId queue, JobId id, uint8_t priority, CallOptions& call);
+  // Replaces the note of a held job; an empty one takes it away. It stays with the job until then.
+  Status set_progress(QueueId queue, Token token, std::string_view note, CallOptions& call);
+
   // ---- dead letters (engine_dead.cc)
   Result<DeadPage> dead_list(QueueId queue, const DeadQuery& query);
   Result<JobView> dead_get(QueueId queue, Token entry);
@@ -332,9 +363,19 @@ class Engine {
   Status transact(std::span<const TxnOp> ops, CallOptions& call, std::span<TxnResult> results,
                   size_t& failed);
 
+  // ---- observation (engine_observe.cc, explain.cc, metrics.cc)
+  // Events behind the cursor, which moves on; waits for the first. EMPTY after the wait. STALE: the
+  // cursor is of an earlier opening, and stands at the start of this one now.
+  Status poll_events(EventCursor& cursor, const EventRequest& request, EventPage& page);
+  Result<std::vector<QueueError>> queue_errors(QueueId queue);  // newest first
+  Result<JobExplanation> explain_job(QueueId queue, JobId id);
+  Result<QueueExplanation> explain_queue(QueueId queue);
+  Result<std::string> metrics_text();  // in the text format of Prometheus
+
  private:
   class CallGuard;
   struct WaitScope;
+  class FollowScope;
 
   Engine(const EngineOptions& options, const Environment& environment);
 
@@ -392,10 +433,17 @@ class Engine {
     uint8_t priority = 0;
     std::string group = {};  // set: its line
   };
-  enum class Selection : uint8_t { found, none, refill };
+  enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
-  uint32_t pick(Queue* queue, Lane& lane, uint32_t most, Lane*& cold) WQ_REQUIRES(mutex_);
+  Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
+  struct PickEnd {
+    Lane* cold = nullptr;
+    Lane* expired = nullptr;
+  };
+  uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
+                PickEnd& end) WQ_REQUIRES(mutex_);
+  void let_picked_go() WQ_REQUIRES(mutex_);
   Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
   uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
   void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
@@ -427,6 +475,14 @@ class Engine {
   Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_kv(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
 
+  // ---- observation
+  void tell_queue_event(const Command& command, uint64_t count) WQ_REQUIRES(mutex_);
+  void wake_followers() WQ_REQUIRES(mutex_);
+  Status wait_for_event(const EventCursor& cursor, const EventRequest& request, Waiter& waiter,
+                        int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  void fill_page(EventCursor& cursor, size_t events_max, EventPage& page) WQ_REQUIRES(mutex_);
+  QueuePicture picture_of(const Queue& queue, const Now& now) const WQ_REQUIRES(mutex_);
+
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
     size_t handled = 0;
@@ -436,6 +492,8 @@ class Engine {
   template <typename MayTake>
   Status commit_due(Command& command, TimerQueue& timers, size_t limit, MayTake&& may_take)
       WQ_REQUIRES(mutex_);
+  void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
+  void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
@@ -482,11 +540,13 @@ class Engine {
   std::unique_ptr<SegmentLog> log_;
 
   Mutex mutex_;  // guards state_ and everything marked below; never held across I/O
+  Observer observer_ WQ_GUARDED_BY(mutex_);  // outlives the state, which points to it
   State state_ WQ_GUARDED_BY(mutex_);
   Command command_ WQ_GUARDED_BY(mutex_);
   Encoder encoder_ WQ_GUARDED_BY(mutex_);
   Encoder envelope_encoder_ WQ_GUARDED_BY(mutex_);
   Encoder import_encoder_ WQ_GUARDED_BY(mutex_);
+  Prng prng_ WQ_GUARDED_BY(mutex_);  // what it gives is written into commands
   JobId imported_id_max_ WQ_GUARDED_BY(mutex_) = UINT64_MAX;  // no imported job has a higher id
   uint64_t store_version_ WQ_GUARDED_BY(mutex_) = 0;  // raised when the job table forgets jobs
   Lsn applied_lsn_ WQ_GUARDED_BY(mutex_) = 0;
@@ -497,6 +557,9 @@ class Engine {
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
+  WaitStats waits_ WQ_GUARDED_BY(mutex_);
+  uint64_t epoch_ WQ_GUARDED_BY(mutex_) = 0;              // LSN of the record of this open
+  std::vector<Waiter*> followers_ WQ_GUARDED_BY(mutex_);  // calls that wait for an event
   int64_t maintenance_due_ns_ WQ_GUARDED_BY(mutex_) =
       0;  // when it wakes by itself; 0 = it is awake
   uint64_t checkpoints_ WQ_GUARDED_BY(mutex_) = 0;

@@ -5,6 +5,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 namespace {
@@ -26,6 +27,24 @@ Status admit_lease(const LeaseRequest& request) {
 [[maybe_unused]] Generation holder(const State& state, JobId id) {
   const Job* job = state.find_live(id);
   return job ? job->generation : 0;
+}
+
+// A ready job has a timer if it is to end by itself.
+bool has_expired(const Job& job, int64_t now_ms) {
+  return job.has_timer() && job.timer_ms <= now_ms && !WQ_PLANTED(expired_job_leased);
+}
+
+// Jobs of one queue with one deadline stand together.
+void add_to_lease(Command& command, const Job& job, int64_t deadline_ms) {
+  command.ids.push_back(job.id);
+  if (!command.groups.empty()) {
+    LeaseGroup& last = command.groups.back();
+    if (last.queue == job.queue->id && last.deadline_ms == deadline_ms) {
+      ++last.count;
+      return;
+    }
+  }
+  command.groups.push_back(LeaseGroup{job.queue->id, 1, deadline_ms});
 }
 
 // The token can wake the waiter while this object lives. Made and destroyed without the engine's
@@ -122,32 +141,51 @@ void Engine::want_refill(Queue* queue, Lane& lane) {
   maintenance_wake_.notify_one();
 }
 
-// Names up to `most` jobs of one priority in command_. `cold` is set if it ends at one that is only
-// in the store.
-uint32_t Engine::pick(Queue* queue, Lane& lane, uint32_t most, Lane*& cold) {
+// Names up to `most` jobs of one priority in command_. `end` tells if it stopped at a job that is
+// only in the store, or at one that did not start in time.
+uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
+                      PickEnd& end) {
+  LanePicker picker(lane, picked_);
   uint32_t taken = 0;
-  if (lane.open.empty()) {
-    for (Job* job = lane.head.front(); job && taken < most; job = lane.head.next(job)) {
-      command_.ids.push_back(job->id);
-      ++taken;
+  Queue* queue = nullptr;
+  while (taken < most) {
+    Job* job = picker.next();
+    if (!job) {
+      end.cold = picker.cold();
+      break;
     }
-    if (taken < most && lane.cold_count > 0) cold = &lane;
-  } else {
-    LanePicker picker(lane, picked_);
-    for (Job* job = nullptr; taken < most && (job = picker.next()) != nullptr; ++taken) {
-      command_.ids.push_back(job->id);
+    if (has_expired(*job, now.wall_ms)) {
+      end.expired = &State::lane_of(job);
+      break;
     }
-    if (taken < most) cold = picker.cold();
+    queue = job->queue;
+    const bool own_length = job->traits && request.lease_ms == 0;
+    const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
+    add_to_lease(command_, *job, now.wall_ms + (own_length ? lease_length_ms(*job) : lease_ms));
+    ++taken;
   }
-  if (lane.cold_count > 0 && lane.head_count < options_.lane_window / 2 + taken) {
+  if (queue && lane.cold_count > 0 && lane.head_count < options_.lane_window / 2 + taken) {
     want_refill(queue, lane);
   }
   return taken;
 }
 
+// The gates that pick() has counted in go back to what they are; lines that run short are read on.
+void Engine::let_picked_go() {
+  for (GroupGate* gate : picked_) {
+    for (const auto& line : gate->lines) {
+      if (line->cold_count > 0 && line->head_count <= gate->picked) {
+        want_refill(gate->queue, *line);
+      }
+    }
+    gate->picked = 0;
+  }
+  picked_.clear();
+}
+
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
-// the very first of them is only in the store, in lane `cold`; one that comes later just ends the
-// list.
+// the very first of them is only in the store, in lane `cold`, and `expired` when it should have
+// ended by now; one that comes later just ends the list.
 Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<Queue*>& queues,
                                  const Now& now, LaneId& cold) {
   Command& command = begin(CommandType::lease, now.wall_ms);
@@ -155,8 +193,10 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
   state_.lease_shift_ms = now.run_ms - now.wall_ms;
   uint32_t left = request.max_jobs;
   bool refill = false;
+  bool stop = false;
+  const Lane* expired = nullptr;
   for (Queue* queue : queues) {
-    if (left == 0 || refill) break;
+    if (left == 0 || stop) break;
     if (!queue->consumable()) continue;
     uint64_t slots = std::min<uint64_t>(queue->eligible(), queue->free_slots());
     if (WQ_PLANTED(max_running_unchecked)) slots = left;
@@ -164,28 +204,36 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
         static_cast<uint32_t>(std::min<uint64_t>(left, may_lease(queue, now.wall_ms, slots)));
     uint32_t taken = 0;
     for (const auto& lane : queue->lanes) {
-      Lane* cold_lane = nullptr;
-      taken += pick(queue, *lane, allowed - taken, cold_lane);
-      if (cold_lane) {
-        refill = true;
-        cold = LaneId{queue->id, cold_lane->priority, cold_lane->gate ? cold_lane->gate->key : ""};
+      PickEnd end;
+      taken += pick(request, *lane, allowed - taken, now, end);
+      if (end.cold) {
+        const std::string group = end.cold->gate ? end.cold->gate->key : std::string();
+        refill = stop = true;
+        cold = LaneId{queue->id, end.cold->priority, group};
       }
-      if (taken == allowed || refill) break;
-    }
-    for (GroupGate* gate : picked_) {
-      for (const auto& line : gate->lines) {
-        if (line->cold_count > 0 && line->head_count <= gate->picked) want_refill(queue, *line);
+      if (end.expired) {
+        expired = end.expired;
+        stop = true;
       }
-      gate->picked = 0;
+      if (taken == allowed || stop) break;
     }
-    picked_.clear();
-    if (taken == 0) continue;
     left -= taken;
-    const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
-    command.groups.push_back(LeaseGroup{queue->id, taken, now.wall_ms + lease_ms});
   }
+  let_picked_go();
+  if (expired && command.ids.empty()) return select_expired(*expired, now);
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
+}
+
+// Fills command_ with what stands at the head of the lane and should have ended by now. Maintenance
+// ends such jobs by their timers; this is for those that it has not come to yet.
+Engine::Selection Engine::select_expired(const Lane& lane, const Now& now) {
+  Command& command = begin(CommandType::expire_jobs, now.wall_ms);
+  for (const Job* job = lane.head.front(); job; job = lane.head.next(job)) {
+    if (command.ids.size() == due_step_max || !has_expired(*job, now.wall_ms)) break;
+    command.ids.push_back(job->id);
+  }
+  return Selection::expired;
 }
 
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -196,6 +244,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Job* job = state_.find(command_.ids[i]);
     if (job->last_error) jobs[i].last_error.reserve(job->last_error->size());
+    if (job->progress) jobs[i].progress.reserve(job->progress->size());
   }
   Result<Lsn> committed = commit(command_);
   if (!committed.ok()) {
@@ -253,6 +302,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
     Now at;
+    bool waited = false;
     WQ_TRY(resolve(request, queues));
     for (;;) {
       if (closed_.load() || draining_) return Code::closed;
@@ -260,18 +310,25 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
         for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
         return Code::cancelled;
       }
+      const int64_t looked_ms = at.run_ms;
       at = now();
+      if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
       WQ_TRY(run_due(at, due_step_max).take_status());
       WQ_TRY(rebase_rates(queues, at.wall_ms));
       LaneId cold{};
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
-      if (selection == Selection::refill) {
+      if (selection == Selection::expired) {
+        WQ_TRY(commit(command_).take_status());
+        const MutexGap let_callers_in(mutex_);
+      } else if (selection == Selection::refill) {
         WQ_TRY(refill_lane(cold));
       } else if (delays_wanted(at.wall_ms)) {
         WQ_TRY(load_delays());
       } else {
         if (request.wait_ms == 0) return blocked_code(queues);
+        if (!waited) ++waits_.for_job;
+        waited = true;
         WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
       }
       WQ_TRY(resolve(request, queues));
@@ -313,20 +370,34 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
   {
     MutexLock lock(mutex_);
     WQ_TRY_SET(const Queue* queue, queue_for(id));
-    Command& command = begin(CommandType::extend);
-    command.queue = id;
-    command.deadline_ms = command.now_ms + (lease_ms != 0 ? lease_ms : queue->config.lease_ms);
-    state_.lease_shift_ms = run_ms() - command.now_ms;
+    Command& command = command_;
+    const auto begin_record = [&](int64_t length_ms) WQ_REQUIRES(mutex_) {
+      begin(CommandType::extend);
+      command.queue = id;
+      command.deadline_ms = command.now_ms + length_ms;
+      state_.lease_shift_ms = run_ms() - command.now_ms;
+    };
+    int64_t current_ms = lease_ms != 0 ? lease_ms : queue->config.lease_ms;
+    begin_record(current_ms);
     for (size_t i = 0; i < tokens.size(); ++i) {
       Token token = tokens[i];
       if (WQ_PLANTED(extend_by_any_holder)) token.generation = holder(state_, token.id);
       codes[i] = check_lease(state_, queue, token.id, token.generation).code();
       if (codes[i] != Code::ok) continue;
+      const int64_t length_ms =
+          lease_ms != 0 ? lease_ms : lease_length_ms(*state_.find_live(token.id));
+      if (length_ms != current_ms) {  // a record has one deadline
+        if (!command.settles.empty()) {
+          WQ_TRY_SET(lsn, commit(command));
+        }
+        current_ms = length_ms;
+        begin_record(current_ms);
+      }
       SettleItem& item = command.settles.emplace_back();
       item.id = token.id;
       item.generation = token.generation;
     }
-    if (command.settles.empty()) return {};
+    if (command.settles.empty()) return {};  // then no record was begun for another length either
     WQ_TRY_SET(lsn, commit(command));
     wake_for_timers();  // a lease may have become shorter
   }
@@ -384,6 +455,9 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
       if (job->claimed && !WQ_PLANTED(settled_twice)) {
         codes[i] = Code::stale;  // named twice in this call: the first one settles it
         continue;
+      }
+      if (item.kind == SettleKind::nack && item.delay_ms < 0) {
+        item.delay_ms = drawn_retry_delay_ms(*job, prng_);
       }
       command.settles.push_back(item);
       job->claimed = true;

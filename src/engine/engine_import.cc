@@ -36,9 +36,10 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
       return invalid("state: unknown value");
   }
   const bool dead = row.state == JobState::dead;
-  if (dead != (row.reason == DeadReason::failed || row.reason == DeadReason::lease_expired)) {
+  if (dead != (row.reason != DeadReason::none)) {
     return invalid("dead_reason: goes with state dead");
   }
+  if (row.reason > dead_reason_last) return invalid("dead_reason: unknown value");
   WQ_TRY(check_time("since_ms", row.since_ms));
   WQ_TRY(check_time("leased_ms", row.leased_ms));
   WQ_TRY(check_time("enqueued_ms", job.envelope.enqueued_ms));
@@ -48,6 +49,12 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   if (row.last_error.size() > error_bytes_max) {
     return Status(Code::too_large, "last_error: has over 4096 bytes");
   }
+  if (row.progress.size() > progress_bytes_max) {
+    return Status(Code::too_large, "progress: has over 4096 bytes");
+  }
+  WQ_TRY(admit_traits(job.envelope.traits));
+  WQ_TRY(check_time("expires_at_ms", job.envelope.traits.expires_ms));
+  WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
   JobSpec spec;
   spec.payload = job.envelope.payload;
   spec.headers = job.envelope.headers;
@@ -274,6 +281,7 @@ Status Engine::import_end(CallOptions& call) {
     MutexLock lock(mutex_);
     if (!state_.importing) return no_import();
     WQ_TRY_SET(lsn, commit(begin(CommandType::import_end)));
+    state_.observer = &observer_;
     wake_for_timers();
   }
   return finish(lsn, call, level_for(call, Durability::power));

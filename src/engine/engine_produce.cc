@@ -2,6 +2,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 namespace {
@@ -30,7 +31,7 @@ NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms)
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
-  WQ_TRY(admit_job(spec, options_.payload_bytes_max, spec.run_at_ms == 0 ? 0 : wall_ms()));
+  WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -173,6 +174,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
   view.dead_seq = job.state == JobState::dead ? job.position : 0;
+  view.ready_seq = job.state == JobState::ready ? job.position : 0;
   if (job.deadline_ms != 0) {
     // The timer is of the clock that never steps; people read the wall clock. Unless that one was
     // set meanwhile, the deadline is the one of the lease: two clocks read one after the other
@@ -188,6 +190,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   }
   view.parked = is_parked(job);
   if (job.last_error) view.last_error = *job.last_error;
+  if (job.progress) view.progress = *job.progress;
   view.body = job.body;
 }
 
@@ -207,12 +210,14 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
+  view.ready_seq = row.state == JobState::ready ? row.position : 0;
   if (row.state == JobState::ready) {  // only in the store: behind others of its group
     const auto gate = queue.gates.find(group_of(stored.body));
     view.parked = gate != queue.gates.end() && gate->second->parked > 0;
   }
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
+  view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
   return view;
 }

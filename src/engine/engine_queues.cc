@@ -15,6 +15,7 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
   if (fields & config_status) into.status = from.status;
+  if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
 }
@@ -208,8 +209,19 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
     out.parked = queue->parked;
     out.rate_wait_ms = rate_wait_ms(queue->config.rate, queue->rate_tat_ns, wall_ms());
     const int64_t since_ms = oldest_since_ms(*queue);
-    if (since_ms != INT64_MAX) {
-      out.oldest_ready_age_ms = std::max<int64_t>(0, wall_ms() - since_ms);
+    const int64_t now_ms = wall_ms();
+    if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
+    if (const Job* oldest = queue->leased.front()) {
+      out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);
+    }
+    out.max_running = queue->config.max_running;
+    for (const WaitNode* node = queue->waiters.front(); node; node = queue->waiters.next(node)) {
+      ++out.consumers;
+    }
+    if (const QueueMeter* meter = observer_.find_meter(id)) {
+      out.rates = meter->rates_at(now_ms);
+      out.lease_wait_ms = meter->lease_wait_ms;
+      out.attempts = meter->attempts;
     }
     return out;
   }

@@ -81,8 +81,7 @@ Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportV
   }
   JobImage image;
   image.id = id;
-  image.row = row;
-  image.row.last_error = stored.error;
+  image.row = stored.full_row();
   image.queue_name = queue.name;
   WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
   ++told;

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/gate.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -76,7 +77,9 @@ class Scanner {
       if (!State::is_live(job)) return;
       ++report_.jobs;
       count(job->queue, job->state, job->priority, group_of(*job));
-      if (job->has_timer() != (job->state == JobState::delayed || job->deadline_ms != 0)) {
+      const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
+      const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
+      if (job->has_timer() != timed) {
         problem("job " + std::to_string(job->id) + " has a timer that does not fit its state");
       }
       if (job->state != JobState::delayed && !job->place.linked() && job->state != JobState::dead) {

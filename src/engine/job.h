@@ -32,7 +32,7 @@ constexpr uint32_t not_in_heap = UINT32_MAX;
 struct Job {
   ListLink place;    // lane head or tail, the queue's leased or dead list, or the garbage list
   ListLink changed;  // dirty or frozen list
-  ListLink timer;    // the ordered part of a TimerQueue
+  ListLink timer;    // the ordered part of a TimerQueue: due, deadline or expiry, by the state
   int64_t timer_ms = 0;
   Queue* queue = nullptr;
   GroupGate* gate = nullptr;  // of its group, while it is ready, leased or running
@@ -61,13 +61,15 @@ struct Job {
   BodyRef body;
   std::unique_ptr<const JobTraits> traits;  // null for most jobs; points into the body
   std::unique_ptr<std::string> last_error;
+  std::unique_ptr<std::string> progress;  // note of a worker; null for most jobs
 
   bool has_timer() const { return timer.linked() || heap_index != not_in_heap; }
 
   size_t resident_bytes() const {
     constexpr size_t allocator_overhead_bytes = 48;  // two blocks, one hash slot
     return sizeof(Job) + body.size() + allocator_overhead_bytes + (traits ? sizeof(JobTraits) : 0) +
-           (last_error ? last_error->size() + sizeof(std::string) : 0);
+           (last_error ? last_error->size() + sizeof(std::string) : 0) +
+           (progress ? progress->size() + sizeof(std::string) : 0);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 
@@ -26,6 +27,7 @@ Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, Ma
       command.ids.push_back(job->id);
       timers.remove(job);  // apply leaves its place for good
     }
+    if (command.type == CommandType::expire) draw_retry_delays(command);
     Status status = commit(command).take_status();
     if (!status.ok()) give_back();
     return status;
@@ -35,9 +37,32 @@ Status Engine::commit_due(Command& command, TimerQueue& timers, size_t limit, Ma
   }
 }
 
-// Takes back expired leases, then promotes due jobs, in the order of their times, up to `limit`
-// each. Also called by lease, so that a job whose time has come is never late for a caller who
-// asks.
+// Only written if there is anything to draw.
+void Engine::draw_retry_delays(Command& command) {
+  bool drawn = false;
+  for (const JobId id : command.ids) {
+    command.delays_ms.push_back(drawn_retry_delay_ms(*state_.find(id), prng_));
+    drawn |= command.delays_ms.back() >= 0;
+  }
+  if (!drawn || WQ_PLANTED(expiry_without_jitter)) command.delays_ms.clear();
+}
+
+// The jobs behind a cold range that has come to the head of its lane may have to end as well.
+void Engine::refill_empty_heads() {
+  for (const auto& [name, queue] : state_.queues()) {
+    for (const auto& lane : queue->lanes) {
+      if (lane->cold_count == 0 || !lane->head.empty() || lane->refill_wanted) continue;
+      refills_.push_back(LaneId{queue->id, lane->priority, {}});
+      lane->refill_wanted = true;
+    }
+  }
+}
+
+// Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
+// order of their times, up to `limit` each. A delayed job is looked at when it is due, and one that
+// is only in the store when it comes to the head of its lane: sooner would take an index on the
+// disk, and neither can be leased before. Also called by lease, so that a job whose time has come
+// is never late for a caller who asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
   const int64_t lease_now_ms = WQ_PLANTED(leases_on_the_wall_clock) ? now.wall_ms : now.run_ms;
@@ -60,6 +85,15 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     WQ_TRY(commit_due(command, delays, limit, promotable));
     due.handled += command.ids.size();
     due.more |= promotable();
+  }
+  TimerQueue& expiries = state_.expiries();
+  const auto over = [&] { return !expiries.empty() && expiries.first_ms() <= now.wall_ms; };
+  if (over() && !WQ_PLANTED(expiry_timers_ignored)) {
+    Command& command = begin(CommandType::expire_jobs, now.wall_ms);
+    WQ_TRY(commit_due(command, expiries, limit, over));
+    due.handled += command.ids.size();
+    due.more |= over();
+    refill_empty_heads();
   }
   wake_rated(now.wall_ms);
   return due;
@@ -116,6 +150,9 @@ int64_t Engine::next_due_wait_ms() {
   // The first one has to wait, due or not, while an earlier one may be only in the store.
   if (!state_.delays().empty() && first_delay_is_first(state_.cold_delayed_count() > 0)) {
     wait_ms = std::min(wait_ms, state_.delays().first_ms() - now_ms);
+  }
+  if (!state_.expiries().empty() && !WQ_PLANTED(expiry_timers_ignored)) {
+    wait_ms = std::min(wait_ms, state_.expiries().first_ms() - now_ms);
   }
   for (const QueueId id : rate_watch_) {
     const Queue* queue = state_.find_queue(id);

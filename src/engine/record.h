@@ -57,6 +57,7 @@ struct JobRow {
   int64_t leased_ms = 0;      // start of the latest lease
   int64_t deadline_ms = 0;    // leased, running: 0 = none
   std::string_view last_error = {};
+  std::string_view progress = {};
 };
 
 struct LaneRow {
@@ -142,6 +143,8 @@ struct EnvelopeView {
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
+Backoff trusted_backoff(Bytes envelope);          // kind none = the queue's
+JobTraits traits_of(Bytes envelope);              // all defaults if it has none
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
 struct DecodedJobRow {

@@ -67,11 +67,17 @@ const char* check_settle_item(const SettleItem& item) {
   if (item.delay_ms < delay_ms_min || item.delay_ms > delay_ms_max) return "settle delay";
   if (item.error.size() > error_bytes_max) return "error text is too long";
   if (item.kind == SettleKind::release && !item.error.empty()) return "release with an error text";
+  if (item.kind == SettleKind::release && item.reason != DeadReason::none) {
+    return "release with a reason";
+  }
+  if (!is_workers_reason(item.reason)) return "reason of a settle";
   return nullptr;
 }
 
 const char* check_settles(const Command& command) {
-  const bool one = command.type == CommandType::confirm || command.type == CommandType::dead_replay;
+  const bool one = command.type == CommandType::confirm ||
+                   command.type == CommandType::dead_replay ||
+                   command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
@@ -79,6 +85,15 @@ const char* check_settles(const Command& command) {
     if (item.id == 0) return "token with id 0";
     if (!full) continue;
     if (const char* reason = check_settle_item(item)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_delays(const Command& command) {
+  if (command.delays_ms.empty()) return nullptr;
+  if (command.delays_ms.size() != command.ids.size()) return "number of delays";
+  for (const int64_t delay_ms : command.delays_ms) {
+    if (delay_ms < -1 || delay_ms > delay_ms_max) return "delay of a retry";
   }
   return nullptr;
 }
@@ -164,8 +179,14 @@ uint32_t command_fields(CommandType type) {
     case CommandType::settle:
       return field_queue | field_tokens | field_settles;
     case CommandType::expire:
+      return field_ids | field_delays;
     case CommandType::promote:
+    case CommandType::expire_jobs:
       return field_ids;
+    case CommandType::reprioritise:
+      return field_queue | field_ids | field_priority;
+    case CommandType::progress:
+      return field_queue | field_tokens | field_note;
     case CommandType::cancel:
       return field_queue | field_ids;
     case CommandType::dead_replay:
@@ -216,12 +237,16 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
   if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
   if (!reason && (fields & field_parts)) reason = check_parts(command);
+  if (!reason && (fields & field_delays)) reason = check_delays(command);
+  if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
+  if (!reason && command.note.size() > progress_bytes_max) reason = "note is too long";
   return reason;
 }
 
 const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
   if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
@@ -252,8 +277,8 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
 
 namespace {
 
-const char* check_rate(const Rate& rate) {
-  if (rate.count == 0) return rate == Rate() ? nullptr : "rate without a count";
+const char* check_rate(const RateLimit& rate) {
+  if (rate.count == 0) return rate == RateLimit() ? nullptr : "rate without a count";
   if (rate.count > rate_count_max) return "count of the rate";
   if (rate.burst == 0 || rate.burst > rate.count) return "burst of the rate";
   if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) return "window of the rate";
@@ -268,6 +293,8 @@ const char* check_config(const QueueConfig& config) {
   if (!durability_known(config.durability)) return "unknown durability";
   if (!queue_status_known(config.status)) return "unknown queue status";
   if (config.version == 0) return "version of the configuration is 0";
+  if (config.job_ttl_ms < 0 || config.job_ttl_ms > delay_ms_max) return "time to live of jobs";
+  if (config.backoff.jitter_permille > jitter_permille_max) return "jitter of the backoff";
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
@@ -277,9 +304,7 @@ const char* check_config(const QueueConfig& config) {
 const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
-  if (static_cast<uint32_t>(row.reason) > static_cast<uint32_t>(DeadReason::lease_expired)) {
-    return "unknown dead reason";
-  }
+  if (row.reason > dead_reason_last) return "unknown dead reason";
   if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";
@@ -287,6 +312,7 @@ const char* check_job_row(const JobRow& row) {
   const bool held = row.state == JobState::leased || row.state == JobState::running;
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
+  if (row.progress.size() > progress_bytes_max) return "progress note is too long";
   return nullptr;
 }
 

@@ -31,6 +31,9 @@ constexpr FieldSlot field_slots[] = {
     {field_kv, fb::Command::VT_KV},
     {field_row | field_imports, fb::Command::VT_ROWS},
     {field_parts, fb::Command::VT_PARTS},
+    {field_delays, fb::Command::VT_DELAYS_MS},
+    {field_priority, fb::Command::VT_PRIORITY},
+    {field_note, fb::Command::VT_NOTE},
 };
 
 bool has_only(const uint8_t* data, uint32_t fields) {
@@ -88,7 +91,8 @@ const char* read_settles(const AlignedImage& image, const fb::Command* table, Co
                                .flags = item->flags(),
                                .priority = item->priority(),
                                .delay_ms = item->delay_ms(),
-                               .error = as_text(image.in_input(vector_bytes(item->error())))});
+                               .error = as_text(image.in_input(vector_bytes(item->error()))),
+                               .reason = static_cast<DeadReason>(item->reason())});
   }
   return nullptr;
 }
@@ -99,6 +103,15 @@ const char* read_ids(const fb::Command* table, Command& command) {
   if (count > command_items_max) return "too many ids";
   command.ids.resize(count);
   if (count != 0) std::memcpy(command.ids.data(), bytes.data(), bytes.size());
+  return nullptr;
+}
+
+const char* read_delays(const fb::Command* table, Command& command) {
+  const Bytes bytes = vector_bytes(table->delays_ms());
+  const size_t count = bytes.size() / sizeof(int64_t);
+  if (count > command_items_max) return "too many delays";
+  command.delays_ms.resize(count);
+  if (count != 0) std::memcpy(command.delays_ms.data(), bytes.data(), bytes.size());
   return nullptr;
 }
 
@@ -191,6 +204,7 @@ const char* read_fields(const AlignedImage& image, const fb::Command* table, uin
   if (!reason && (fields & field_config)) reason = read_config(table->config(), command.config);
   if (!reason && (fields & field_imports)) reason = read_imports(image, table, command);
   if (!reason && (fields & field_kv)) reason = read_kv(image, table, command);
+  if (!reason && (fields & field_delays)) reason = read_delays(table, command);
   if (!reason && (fields & field_row)) reason = read_row(image, table, command);
   if (!reason && (fields & field_parts)) reason = read_parts(image, table, command);
   return reason;
@@ -214,6 +228,8 @@ const char* read_command(const AlignedImage& image, Command& command, bool is_pa
   command.deadline_ms = table->deadline_ms();
   command.first_generation = table->first_generation();
   command.name = as_text(image.in_input(vector_bytes(table->name())));
+  command.priority = table->priority();
+  command.note = as_text(image.in_input(vector_bytes(table->note())));
   if (const char* reason = read_fields(image, table, fields, command)) return reason;
   return check_command(command);
 }

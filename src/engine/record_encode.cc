@@ -60,6 +60,7 @@ Offset<fb::Backoff> put_backoff(FlatBufferBuilder& b, const Backoff& backoff) {
   if (backoff.kind == BackoffKind::exponential) table.add_max_ms(backoff.max_ms);
   if (backoff.kind != BackoffKind::list) table.add_base_ms(backoff.base_ms);
   table.add_list_ms(list);
+  table.add_jitter_permille(static_cast<uint16_t>(backoff.jitter_permille));
   table.add_kind(static_cast<uint8_t>(backoff.kind));
   return table.Finish();
 }
@@ -69,6 +70,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   fb::QueueConfigBuilder table(b);
   table.add_version(config.version);
   table.add_lease_ms(config.lease_ms);
+  table.add_job_ttl_ms(config.job_ttl_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
@@ -164,6 +166,7 @@ Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) 
   table.add_kind(static_cast<uint8_t>(item.kind));
   if (!ack) table.add_flags(item.flags);
   if (!ack) table.add_priority(item.priority);
+  if (!ack) table.add_reason(static_cast<uint8_t>(item.reason));
   return table.Finish();
 }
 
@@ -193,6 +196,9 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
+  table.add_timeout_ms(traits.timeout_ms);
+  table.add_max_exceptions(traits.max_exceptions);
+  table.add_fail_on_timeout(traits.fail_on_timeout);
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
   return table.Finish();
@@ -224,6 +230,8 @@ uint64_t command_bytes_bound(const Command& command) {
   }
   if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
   for (const Command& part : command.parts) bytes += command_bytes_bound(part);
+  if (fields & field_delays) bytes += command.delays_ms.size() * sizeof(int64_t);
+  if (fields & field_note) bytes += command.note.size();
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
 }
@@ -292,6 +300,12 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
   if (fields & field_parts) parts = put_parts(b, command);
+  Offset<Vector<int64_t>> delays;
+  ByteVector note;
+  if ((fields & field_delays) && !command.delays_ms.empty()) {
+    delays = b.CreateVector(command.delays_ms);
+  }
+  if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
   if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
     rows = put_import_rows(b, command.imports);
@@ -330,10 +344,13 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   table.add_kv(kv);
   table.add_parts(parts);
   table.add_rows(rows);
+  table.add_delays_ms(delays);
+  table.add_note(note);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
   if (fields & field_unclean) table.add_unclean(command.unclean);
+  if (fields & field_priority) table.add_priority(command.priority);
   b.Finish(table.Finish(), command_identifier);
   return builder.bytes();
 }
@@ -343,6 +360,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
+  WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -375,6 +393,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   FlatBufferBuilder& b = impl_->row.start();
   const auto body = put_bytes(b, envelope);
   const auto error = put_bytes(b, as_bytes(row.last_error));
+  const auto progress = put_bytes(b, as_bytes(row.progress));
   fb::JobRowBuilder table(b);
   table.add_position(row.position);
   table.add_since_ms(row.since_ms);
@@ -388,6 +407,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_exceptions(row.exceptions);
   table.add_failures(row.failures);
   table.add_last_error(error);
+  table.add_progress(progress);
   table.add_replays(row.replays);
   table.add_max_attempts(row.max_attempts);
   table.add_state(static_cast<uint8_t>(row.state));
@@ -406,7 +426,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const QueueTotals& t = row.totals;
   const auto totals =
       fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared);
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   std::vector<fb::Lane> lanes;

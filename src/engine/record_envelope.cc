@@ -1,4 +1,5 @@
 // Reading envelopes, and the small tables that several records share.
+#include "base/check.h"
 #include "engine/record_internal.h"
 #include "engine/schema/envelope_generated.h"
 
@@ -10,6 +11,7 @@ struct BackoffParts {
   BackoffKind kind = BackoffKind::none;
   int64_t base_ms = 0;
   int64_t max_ms = 0;
+  uint32_t jitter_permille = 0;
   size_t list_count = 0;
   int64_t list_ms[backoff_list_max] = {};
 };
@@ -19,6 +21,7 @@ const char* unpack_backoff(const fb::Backoff* table, BackoffParts& parts) {
   if (parts.kind == BackoffKind::none) return "backoff table without a kind";
   parts.base_ms = table->base_ms();
   parts.max_ms = table->max_ms();
+  parts.jitter_permille = table->jitter_permille();
   const Bytes list = vector_bytes(table->list_ms());
   parts.list_count = list.size() / sizeof(int64_t);
   const bool by_list = parts.kind == BackoffKind::list;
@@ -27,6 +30,7 @@ const char* unpack_backoff(const fb::Backoff* table, BackoffParts& parts) {
     return "backoff with a part that its kind does not have";
   }
   if (parts.list_count > backoff_list_max) return "length of the backoff list";
+  if (parts.jitter_permille > jitter_permille_max) return "jitter of the backoff";
   if (!list.empty()) std::memcpy(parts.list_ms, list.data(), list.size());
   return check_backoff(parts.kind, parts.base_ms, parts.max_ms, {parts.list_ms, parts.list_count});
 }
@@ -48,6 +52,9 @@ JobTraits read_traits(const fb::Traits* table) {
   JobTraits traits;
   traits.expires_ms = table->expires_ms();
   traits.retry_until_ms = table->retry_until_ms();
+  traits.timeout_ms = table->timeout_ms();
+  traits.max_exceptions = table->max_exceptions();
+  traits.fail_on_timeout = table->fail_on_timeout();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
   return traits;
@@ -87,6 +94,7 @@ const char* read_backoff(const fb::Backoff* table, Backoff& out) {
   out.base_ms = parts.base_ms;
   out.max_ms = parts.max_ms;
   out.list_ms.assign(parts.list_ms, parts.list_ms + parts.list_count);
+  out.jitter_permille = parts.jitter_permille;
   return nullptr;
 }
 
@@ -98,6 +106,7 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.durability = static_cast<Durability>(table->durability());
   out.status = static_cast<QueueStatus>(table->status());
   out.version = table->version();
+  out.job_ttl_ms = table->job_ttl_ms();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
@@ -149,6 +158,19 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
   if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
   return view;
+}
+
+Backoff trusted_backoff(Bytes envelope) {
+  Backoff backoff;
+  const char* reason =
+      read_backoff(flatbuffers::GetRoot<fb::Envelope>(envelope.data())->backoff(), backoff);
+  WQ_CHECK(reason == nullptr);
+  return backoff;
+}
+
+JobTraits traits_of(Bytes envelope) {
+  const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
+  return table->traits() == nullptr ? JobTraits() : read_traits(table->traits());
 }
 
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope) {

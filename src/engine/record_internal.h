@@ -49,6 +49,9 @@ enum CommandField : uint32_t {
   field_imports = 1u << 13,  // `imports`, and the field `rows` with a record for each
   field_kv = 1u << 14,
   field_parts = 1u << 15,
+  field_delays = 1u << 20,
+  field_priority = 1u << 21,
+  field_note = 1u << 22,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.

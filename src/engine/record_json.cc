@@ -55,6 +55,12 @@ const char* command_name(CommandType type) {
       return "kv_write";
     case CommandType::transact:
       return "transact";
+    case CommandType::expire_jobs:
+      return "expire_jobs";
+    case CommandType::reprioritise:
+      return "reprioritise";
+    case CommandType::progress:
+      return "progress";
     case CommandType::rate_rebase:
       return "rate_rebase";
   }
@@ -186,6 +192,7 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_running", config.max_running);
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
+  if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
   if (config.group_limit != 1) json.number("group_limit", config.group_limit);
   if (config.rate.count != 0) {
     json.number("rate_count", config.rate.count);
@@ -193,6 +200,9 @@ void add_config(JsonLine& json, const QueueConfig& config) {
     json.time("rate_window_ms", config.rate.window_ms);
   }
   json.string("backoff", backoff_name(config.backoff.kind));
+  if (config.backoff.jitter_permille != 0) {
+    json.number("backoff_jitter_permille", config.backoff.jitter_permille);
+  }
   const BackoffKind kind = config.backoff.kind;
   if (kind == BackoffKind::fixed || kind == BackoffKind::exponential) {
     json.time("backoff_base_ms", config.backoff.base_ms);
@@ -253,6 +263,9 @@ void add_settles(JsonLine& json, const Command& command) {
       if (item.flags & settle_no_exception) json.flag("no_exception", true);
       if (item.flags & settle_priority) json.number("priority", item.priority);
       if (!item.error.empty()) json.number("error_bytes", item.error.size());
+      if (item.reason != DeadReason::none) {
+        json.number("reason", static_cast<uint64_t>(item.reason));
+      }
     }
     json.close('}');
   }
@@ -275,6 +288,13 @@ void add_ids(JsonLine& json, const std::vector<JobId>& ids) {
   json.key("ids");
   json.open('[');
   for (const JobId id : ids) json.raw(std::to_string(id));
+  json.close(']');
+}
+
+void add_delays(JsonLine& json, const std::vector<int64_t>& delays_ms) {
+  json.key("delays_ms");
+  json.open('[');
+  for (const int64_t delay_ms : delays_ms) json.raw(std::to_string(delay_ms));
   json.close(']');
 }
 
@@ -318,6 +338,9 @@ void add_command(JsonLine& json, const Command& command) {
     for (const Command& part : command.parts) add_command(json, part);
     json.close(']');
   }
+  if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
+  if (fields & field_priority) json.number("priority", command.priority);
+  if (fields & field_note) json.number("note_bytes", command.note.size());
   json.close('}');
 }
 

@@ -28,7 +28,8 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .dead = table->dead(),
             .replayed = table->replayed(),
             .cancelled = table->cancelled(),
-            .cleared = table->cleared()};
+            .cleared = table->cleared(),
+            .jobs_expired = table->jobs_expired()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -115,7 +116,8 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .since_ms = table->since_ms(),
                  .leased_ms = table->leased_ms(),
                  .deadline_ms = table->deadline_ms(),
-                 .last_error = as_text(image.in_input(vector_bytes(table->last_error())))};
+                 .last_error = as_text(image.in_input(vector_bytes(table->last_error()))),
+                 .progress = as_text(image.in_input(vector_bytes(table->progress())))};
   return check_job_row(decoded.row);
 }
 

@@ -1,5 +1,6 @@
 // Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
 // an orderly close as after a crash. Interrupted anywhere, it can be done again.
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -190,7 +191,7 @@ Status Engine::load_gates() {
 // Leased and running jobs are always resident.
 Status Engine::load_leases() {
   const auto cursor = store_->scan(Family::lease, std::string(), std::string());
-  uint64_t loaded = 0;
+  std::vector<Job*> loaded;
   for (; cursor->valid(); cursor->next()) {
     const auto key = parse_seq_key(cursor->key());
     const auto id = parse_id_value(cursor->value());
@@ -203,16 +204,18 @@ Status Engine::load_leases() {
         state_.find(*id)) {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
-    stored.row.last_error = stored.error;
-    state_.link_stored(
-        state_.add_stored(queue, *id, stored.row, std::move(stored.body), stored.has_state_row));
-    ++loaded;
+    loaded.push_back(state_.add_stored(queue, *id, stored.full_row(), std::move(stored.body),
+                                       stored.has_state_row));
   }
   WQ_TRY(cursor->status());
+  // As before the reopen, who has held longest is the first.
+  std::stable_sort(loaded.begin(), loaded.end(),
+                   [](const Job* a, const Job* b) { return a->since_ms < b->since_ms; });
+  for (Job* job : loaded) state_.link_stored(job);
   uint64_t counted = 0;
   for (const auto& [name, queue] : state_.queues()) counted += queue->running_count();
-  if (counted != loaded) {
-    return bad_store("family lease: " + std::to_string(loaded) + " rows, " +
+  if (counted != loaded.size()) {
+    return bad_store("family lease: " + std::to_string(loaded.size()) + " rows, " +
                      std::to_string(counted) + " counted");
   }
   return {};
@@ -222,6 +225,7 @@ Status Engine::load_leases() {
 
 Status Engine::replay_log() {
   const int64_t start_ns = environment_.clock->mono_ns();
+  if (WQ_PLANTED(events_of_a_replay)) state_.observer = &observer_;
   Command command;
   bool closed_in_order = recovery_.log.last_lsn == 0;
   const auto visit = [&](Lsn lsn, Bytes body) WQ_REQUIRES(mutex_) -> Status {
@@ -258,6 +262,8 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::lease:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return {};
     case CommandType::dead_replay:
@@ -327,6 +333,8 @@ Status Engine::start_run() {
   Command& command = begin(CommandType::open);
   command.unclean = !recovery_.clean;
   WQ_TRY_SET(Lsn lsn, commit(command));
+  epoch_ = lsn;
+  if (!state_.importing) state_.observer = &observer_;
   if (options_.expire_leases) {
     WQ_TRY(expire_all_leases());
     lsn = log_->last_lsn();

@@ -17,7 +17,8 @@ Status take_row(const Cursor& cursor, StoredJob& out, bool with_body) {
   WQ_TRY_SET(DecodedJobRow decoded, decode_job_row(as_bytes(cursor.value())));
   out.row = decoded.row;
   out.error = std::string(decoded.row.last_error);
-  out.row.last_error = {};
+  out.progress = std::string(decoded.row.progress);
+  out.row.last_error = out.row.progress = {};
   if (!with_body) return {};
   if (!decode_envelope(decoded.envelope).ok()) {
     return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
@@ -27,8 +28,7 @@ Status take_row(const Cursor& cursor, StoredJob& out, bool with_body) {
 }
 
 Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
-  stored.row.last_error = stored.error;
-  return state.add_stored(queue, stored.id, stored.row, std::move(stored.body),
+  return state.add_stored(queue, stored.id, stored.full_row(), std::move(stored.body),
                           stored.has_state_row);
 }
 
@@ -126,6 +126,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
     }
     Job* job = add_to_state(state, queue, stored);
     lane.head.push_back(job);
+    state.watch_expiry(job);
     ++lane.head_count;
     --lane.cold_count;
     lane.cold_low = page.positions[i] + 1;  // right after each of them: the next may find no memory

@@ -20,8 +20,16 @@ namespace wq {
 // One job as the store holds it. row.state is gone if it holds none.
 struct StoredJob {
   JobId id = 0;
-  JobRow row;  // last_error is empty here: see `error`
+  JobRow row;  // its texts are empty here: they stand beside it
   std::string error;
+  std::string progress;
+  // The row with its texts, which it borrows.
+  JobRow full_row() const {
+    JobRow full = row;
+    full.last_error = error;
+    full.progress = progress;
+    return full;
+  }
   BodyRef body;
   bool has_state_row = false;
 };

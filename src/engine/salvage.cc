@@ -37,8 +37,7 @@ class Batch {
     for (const StoredJob& job : jobs_) {
       JobImage& image = images.emplace_back();
       image.id = job.id;
-      image.row = job.row;
-      image.row.last_error = job.error;
+      image.row = job.full_row();
       WQ_TRY_SET(image.envelope, decode_envelope(job.body.bytes()));
     }
     CallOptions call;
@@ -61,6 +60,7 @@ StoredJob stored_of(const Job& job) {
   out.id = job.id;
   out.body = job.body;
   if (job.last_error) out.error = *job.last_error;
+  if (job.progress) out.progress = *job.progress;
   JobRow& row = out.row;
   row.queue = job.queue->id;
   row.state = job.state;

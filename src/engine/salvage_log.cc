@@ -93,7 +93,11 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::expire:
     case CommandType::promote:
     case CommandType::cancel:
+    case CommandType::expire_jobs:
+    case CommandType::reprioritise:
       return on_ids(command, lsn);
+    case CommandType::progress:
+      return on_settle(command, lsn);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
       return on_dead(command, lsn);
@@ -118,6 +122,8 @@ Command Salvager::single(const Command& command) const {
   out.reset(command.type, command.now_ms);
   out.queue = command.queue;
   out.deadline_ms = command.deadline_ms;
+  out.priority = command.priority;
+  out.note = command.note;
   return out;
 }
 
@@ -126,8 +132,7 @@ Command Salvager::single(const Command& command) const {
 Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   const JobRow& row = stored.row;
   Job* job = state_.add(queue, stored.id, stored.body);
-  state_.set_history(job, row);
-  state_.set_error(job, stored.error);
+  state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
   switch (row.state) {
     case JobState::delayed:
@@ -166,15 +171,17 @@ Result<StoredJob> Salvager::read(JobId id) {
   out.body = BodyRef(decoded.envelope);
   out.row = decoded.row;
   out.error = std::string(decoded.row.last_error);
+  out.progress = std::string(decoded.row.progress);
   const auto state = store.get(Family::job, job_state_key(id));
   if (state.ok() && state.value()) {
     const auto newer = decode_job_row(as_bytes(*state.value()));
     if (newer.ok()) {
       out.row = newer.value().row;
       out.error = std::string(newer.value().row.last_error);
+      out.progress = std::string(newer.value().row.progress);
     }
   }
-  out.row.last_error = {};
+  out.row.last_error = out.row.progress = {};
   return out;
 }
 
@@ -312,6 +319,11 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     const bool held = job->state == JobState::leased || job->state == JobState::running;
     if (command.type == CommandType::expire && (!held || job->deadline_ms == 0)) continue;
     if (command.type == CommandType::promote && job->state != JobState::delayed) continue;
+    const bool waits = job->state == JobState::ready || job->state == JobState::delayed;
+    if (command.type == CommandType::expire_jobs && !waits) continue;
+    if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
+      continue;
+    }
     if (command.type == CommandType::cancel &&
         (job->state == JobState::dead || job->queue->id != command.queue)) {
       continue;

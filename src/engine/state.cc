@@ -5,6 +5,8 @@
 
 #include "base/planted.h"
 #include "engine/follow_up.h"
+#include "engine/observer.h"
+#include "engine/job_limits.h"
 
 namespace wq {
 
@@ -57,6 +59,7 @@ Queue* State::load_queue(const QueueRow& row) {
 }
 
 void State::remove_queue(Queue* queue) {
+  if (observer) observer->deleting(*queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -78,8 +81,9 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
 
 Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
                        bool has_state_row) {
-  // For link_stored(), which can not fail: a job that is resident has its timer.
+  // For what follows and can not fail: a job that is resident has its timer.
   delays_.make_room();
+  expiries_.make_room();
   leases_.make_room();
   auto job = std::make_unique<Job>();
   job->queue = queue;
@@ -125,6 +129,7 @@ void State::evict(Job* job) {
   WQ_CHECK(is_stored(job));
   if (job->place.linked()) job->place.unlink();
   if (job->state == JobState::delayed) delays_.remove(job);
+  if (job->state == JobState::ready && job->has_timer()) expiries_.remove(job);
   ++residency.evicted;
   free_job(job);
 }
@@ -161,6 +166,7 @@ void State::leave(Job* job) {
         if (lane.in_head(job)) --lane.head_count;
         job->place.unlink();
       }
+      if (job->has_timer()) expiries_.remove(job);
       --lane.count;
       break;
     }
@@ -185,6 +191,7 @@ void State::leave(Job* job) {
 }
 
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
+  if (observer) observer->entering(*job, JobState::ready, 0);
   Queue* queue = job->queue;
   job->state = JobState::ready;
   job->epoch = queue->epoch(JobState::ready);
@@ -204,6 +211,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
       lane.tail.push_back(job);
     }
   }
+  watch_expiry(job);
   ++queue->count(JobState::ready);
   touch(queue);
   if (job->gate) settle_gate(*job->gate);
@@ -211,6 +219,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
 }
 
 void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
+  if (observer) observer->entering(*job, JobState::delayed, due_ms);
   Queue* queue = job->queue;
   job->state = JobState::delayed;
   job->epoch = queue->epoch(JobState::delayed);
@@ -223,6 +232,7 @@ void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
 }
 
 void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
+  if (observer) observer->leasing(*job, generation, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::leased;
   job->epoch = queue->epoch(JobState::leased);
@@ -240,6 +250,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
+  if (observer) observer->confirming(*job, deadline_ms);
   Queue* queue = job->queue;
   job->state = JobState::running;
   job->epoch = queue->epoch(JobState::running);
@@ -254,6 +265,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
+  if (observer) observer->dying(*job, reason);
   Queue* queue = job->queue;
   job->state = JobState::dead;
   job->epoch = queue->epoch(JobState::dead);
@@ -268,6 +280,7 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
 }
 
 void State::end(Job* job, EndReason reason, int64_t now_ms) {
+  if (observer) observer->ending(*job, reason);
   if (job->traits) on_end(*this, *job, reason, now_ms);
   discard(job);
 }
@@ -287,6 +300,7 @@ void State::discard(Job* job) {
   job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
+  job->progress.reset();
   resident_bytes_ += job->resident_bytes();
 }
 
@@ -302,6 +316,33 @@ void State::set_error(Job* job, std::string_view error) {
   resident_bytes_ += job->resident_bytes();
 }
 
+void State::set_progress(Job* job, std::string_view note) {
+  resident_bytes_ -= job->resident_bytes();
+  job->progress = note.empty() ? nullptr : std::make_unique<std::string>(note);
+  resident_bytes_ += job->resident_bytes();
+}
+
+void State::watch_expiry(Job* job) {
+  if (!job->traits && job->queue->config.job_ttl_ms == 0) return;
+  if (const int64_t at_ms = expiry_ms(*job); at_ms != 0) expiries_.add(job, at_ms);
+}
+
+void State::renew_expiries(Queue* queue) {
+  drop_expiries(queue);
+  for (const auto& lane : queue->lanes) {
+    for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
+    for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
+  }
+}
+
+void State::drop_expiries(Queue* queue) {
+  std::vector<Job*> watched;
+  expiries_.for_each([&](Job* job) {
+    if (job->queue == queue) watched.push_back(job);
+  });
+  for (Job* job : watched) expiries_.remove(job);
+}
+
 void State::set_history(Job* job, const JobRow& row) {
   job->priority = row.priority;
   job->attempts = row.attempts;
@@ -312,6 +353,7 @@ void State::set_history(Job* job, const JobRow& row) {
   job->generation = row.generation;
   job->leased_ms = row.leased_ms;
   set_error(job, row.last_error);
+  set_progress(job, row.progress);
 }
 
 // ---- clear
@@ -325,6 +367,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   if (state == JobState::ready) {
     row.seq_low = queue->next_front_seq + 1;
     row.seq_high = queue->next_tail_seq - 1;
+    drop_expiries(queue);
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       garbage_.splice_back(lane->head);
@@ -426,6 +469,7 @@ void State::capture(Job* job) {
   row.deadline_ms = job->deadline_ms;
   out.line = job->line;
   if (job->last_error) out.error = *job->last_error;
+  if (job->progress) out.progress = *job->progress;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;
   job->stored = StoredPlace{job->state,    job->priority,  !body_is_new,

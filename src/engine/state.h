@@ -33,11 +33,12 @@ constexpr DelayKey delay_key_max{INT64_MAX, UINT32_MAX, UINT64_MAX};
 // One job as of a freeze, on its way to the store.
 struct CapturedJob {
   JobId id = 0;
-  JobRow row;          // row.state gone: remove the rows
-  std::string error;   // owner of row.last_error
-  uint64_t line = 0;   // ready jobs of a group: the number of their line
-  BodyRef body;        // set when the store does not hold the envelope yet
-  StoredPlace before;  // what the store held until now
+  JobRow row;            // row.state gone: remove the rows
+  std::string error;     // owner of row.last_error
+  std::string progress;  // owner of row.progress
+  uint64_t line = 0;     // ready jobs of a group: the number of their line
+  BodyRef body;          // set when the store does not hold the envelope yet
+  StoredPlace before;    // what the store held until now
 };
 
 // What moved between memory and the store, since open.
@@ -47,6 +48,8 @@ struct ResidencyStats {
   uint64_t copied_on_write = 0;  // captured early by a change during a checkpoint
   uint64_t swept_trash = 0;      // finished ranges of cleared or deleted jobs
 };
+
+class Observer;
 
 class State {
  public:
@@ -103,6 +106,12 @@ class State {
   void end(Job* job, EndReason reason, int64_t now_ms);  // after leave()
   void set_deadline(Job* job, int64_t deadline_ms);
   void set_error(Job* job, std::string_view error);
+  void set_progress(Job* job, std::string_view note);
+  // Sets the timer of a ready job that ends if it does not start in time; in a lane only, so that
+  // the timer goes when the job leaves it.
+  void watch_expiry(Job* job);
+  // The same anew for all ready jobs of the queue in memory, once its time to live has changed.
+  void renew_expiries(Queue* queue);
   // All of a row that says what happened to the job, nothing of where it is now.
   void set_history(Job* job, const JobRow& row);
 
@@ -134,6 +143,10 @@ class State {
   TimerQueue& leases() { return leases_; }
   const TimerQueue& delays() const { return delays_; }
   const TimerQueue& leases() const { return leases_; }
+  // Ready jobs in memory, by the wall clock time at which they end unless they started. Others are
+  // watched from when they come to memory, which is before anybody can lease them.
+  TimerQueue& expiries() { return expiries_; }
+  const TimerQueue& expiries() const { return expiries_; }
   uint64_t delayed_count() const { return delayed_count_; }
   // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
@@ -151,6 +164,9 @@ class State {
   bool importing = false;  // between import_begin and import_end
 
   ResidencyStats residency;
+
+  // Told of each move; null in a replay and an import. See observer.h.
+  Observer* observer = nullptr;
 
   // ---- rows that are no jobs
   SideTable& side(Family family) { return side_[static_cast<size_t>(family)]; }
@@ -205,6 +221,7 @@ class State {
   void link_dirty(Job* job);
   void capture(Job* job);
   void discard(Job* job);
+  void drop_expiries(Queue* queue);
   void free_job(Job* job);
   GroupGate* gate_of(Queue* queue, std::string_view group);
   void touch(GroupGate& gate);
@@ -223,6 +240,7 @@ class State {
   std::vector<QueueId> removing_queues_;  // in the running checkpoint
   TimerQueue delays_;                     // by wall clock due time
   TimerQueue leases_;                     // by deadline
+  TimerQueue expiries_;                   // by wall clock time
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
   uint64_t dirty_count_ = 0;

@@ -11,6 +11,9 @@ namespace wq {
 struct JobTraits {
   int64_t expires_ms = 0;      // wall time at which a job that did not start ends; 0 = never
   int64_t retry_until_ms = 0;  // wall time after which a lost attempt is the last; 0 = no such time
+  int64_t timeout_ms = 0;      // length of its leases, unless a call says another; 0 = the queue's
+  uint32_t max_exceptions = 0;   // the exception with this number is the last; 0 = no limit
+  bool fail_on_timeout = false;  // a lease that runs out is the last
 
   std::string_view group;    // no more than a limit of one group run at once; empty = none
   uint32_t group_limit = 0;  // 0 = the queue's

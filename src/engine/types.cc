@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/prng.h"
+
 namespace wq {
 namespace {
 
@@ -62,6 +64,12 @@ int64_t backoff_delay_ms(const Backoff& policy, uint32_t failures) {
   return std::clamp<int64_t>(raw_delay_ms(policy, failures), 0, delay_ms_max);
 }
 
+int64_t drawn_delay_ms(const Backoff& policy, uint32_t failures, Prng& prng) {
+  const int64_t delay_ms = backoff_delay_ms(policy, failures);
+  const auto spread_ms = static_cast<uint64_t>(delay_ms) * policy.jitter_permille / 1'000;
+  return delay_ms - static_cast<int64_t>(prng.below(spread_ms + 1));
+}
+
 bool queue_name_valid(std::string_view name) {
   if (name.empty() || name.size() > queue_name_bytes_max) return false;
   while (!name.empty()) {
@@ -72,6 +80,24 @@ bool queue_name_valid(std::string_view name) {
     name.remove_prefix(length);
   }
   return true;
+}
+
+std::string printable_text(std::string_view bytes, size_t bytes_max) {
+  std::string out;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = utf8_sequence_bytes(bytes.substr(i));
+    if (out.size() + std::max<size_t>(length, 1) > bytes_max) break;
+    const auto first = static_cast<unsigned char>(bytes[i]);
+    if (length == 0) {
+      out += '?';
+    } else if (length == 1 && (first < 0x20 || first == 0x7f)) {
+      out += ' ';
+    } else {
+      out += bytes.substr(i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return out;
 }
 
 }  // namespace wq

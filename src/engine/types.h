@@ -34,10 +34,28 @@ constexpr uint32_t clearable_states = state_bit(JobState::ready) | state_bit(Job
                                       state_bit(JobState::leased) | state_bit(JobState::running) |
                                       state_bit(JobState::dead);
 
-enum class DeadReason : uint8_t { none = 0, failed = 1, lease_expired = 2 };
+enum class DeadReason : uint8_t {
+  none = 0,
+  failed = 1,         // the worker said so, or nacked with no retry left
+  lease_expired = 2,  // its last attempt was lost
+  timeout = 3,        // a lease ran out, and that is final for this job
+  retry_until = 4,    // an attempt was lost after the time for retries
+  max_exceptions = 5,
+  cancelled = 6,  // 6 to 8 come from workers only
+  expired = 7,
+  unknown_type = 8,
+};
+constexpr DeadReason dead_reason_last = DeadReason::unknown_type;
+
+// What a worker can know; the others are the engine's own findings. none = failed.
+constexpr bool is_workers_reason(DeadReason reason) {
+  return reason == DeadReason::none || reason == DeadReason::failed ||
+         reason == DeadReason::timeout || reason == DeadReason::cancelled ||
+         reason == DeadReason::expired || reason == DeadReason::unknown_type;
+}
 
 // Why a job left the store. Never stored: totals and side tables are told at once.
-enum class EndReason : uint8_t { acked, cancelled, cleared };
+enum class EndReason : uint8_t { acked, cancelled, cleared, expired };
 
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
 
@@ -49,12 +67,17 @@ struct Backoff {
   int64_t base_ms = 0;  // fixed: the delay; exponential: the first delay, doubled each time
   int64_t max_ms = 0;   // exponential: the cap, >= base_ms
   std::vector<int64_t> list_ms = {};  // list: one delay per failure, the last repeats; 1..32
+  uint32_t jitter_permille = 0;       // up to this share of a delay is left off, by chance
 
   bool operator==(const Backoff&) const = default;
 };
 
 // Delay after the `failures`-th failure (1, 2, ...). Never overflows.
 int64_t backoff_delay_ms(const Backoff& policy, uint32_t failures);
+
+class Prng;
+// The same with the policy's jitter: uniform within the last part of the delay.
+int64_t drawn_delay_ms(const Backoff& policy, uint32_t failures, Prng& prng);
 
 struct QueueConfig {
   uint32_t max_running = 0;  // leased + running; 0 = unlimited
@@ -63,8 +86,9 @@ struct QueueConfig {
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
-  uint64_t version = 1;      // raised by each configure
-  Rate rate = {};            // of leases
+  uint64_t version = 1;    // raised by each configure
+  int64_t job_ttl_ms = 0;  // a job that did not start for so long ends; 0 = never
+  RateLimit rate = {};            // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
 
   bool operator==(const QueueConfig&) const = default;
@@ -82,10 +106,15 @@ struct QueueTotals {
   uint64_t dead = 0;     // jobs that became dead letters
   uint64_t replayed = 0;
   uint64_t cancelled = 0;
-  uint64_t cleared = 0;  // removed by clear, dead-letter remove and purge
+  uint64_t cleared = 0;       // removed by clear, dead-letter remove and purge
+  uint64_t jobs_expired = 0;  // ended because they did not start in time
 
   bool operator==(const QueueTotals&) const = default;
 };
+
+// One line that is safe to show: control characters become spaces, bytes that are no UTF-8 question
+// marks; cut at a character after `bytes_max` bytes.
+std::string printable_text(std::string_view bytes, size_t bytes_max);
 
 // 1..queue_name_bytes_max bytes of valid UTF-8 without control characters (below 0x20, 0x7f).
 bool queue_name_valid(std::string_view name);
@@ -96,6 +125,8 @@ constexpr size_t headers_bytes_max = 64 * 1024;  // all names and values of a jo
 constexpr size_t headers_count_max = 1024;
 constexpr size_t header_name_bytes_max = 255;
 constexpr size_t error_bytes_max = 4 * 1024;
+constexpr size_t progress_bytes_max = 4 * 1024;
+constexpr uint32_t jitter_permille_max = 1'000;
 constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/codec.h"
+#include "base/histogram.h"
 #include "base/result.h"
 #include "base/status.h"
 
@@ -45,6 +46,9 @@ struct LogStats {
   uint64_t segments_spare = 0;
   uint64_t live_bytes = 0;  // bytes of records that trim() has not released
   uint64_t waiters = 0;     // threads asleep until a group that somebody else flushes is done
+  Histogram flush_us;       // of groups that ended with a barrier
+  Histogram commit_us;      // of callers that waited in wait() until their record was safe
+  uint64_t room_waits = 0;  // times that wait_for_room() had to wait
 };
 
 class Log {

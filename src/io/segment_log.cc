@@ -19,6 +19,10 @@ namespace {
 constexpr int64_t ns_per_ms = 1'000'000;
 constexpr int64_t day_ns = 86'400'000 * ns_per_ms;
 
+uint64_t us_of(int64_t ns) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, ns)) / 1'000;
+}
+
 constexpr uint64_t align_to_block(uint64_t offset) {
   return (offset + io_block_bytes - 1) / io_block_bytes * io_block_bytes;
 }
@@ -136,9 +140,13 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
                                      ", the newest is " + std::to_string(last_lsn()));
   }
   int64_t left_ns = wait_ns(timeout_ms);
+  int64_t waited_ns = 0;  // put together from the clock readings of sleeps and flushes
   MutexLock lock(mutex_);
   for (;;) {
-    if (reached(level) >= lsn) return Code::ok;
+    if (reached(level) >= lsn) {
+      stats_.commit_us.add(us_of(waited_ns));
+      return Code::ok;
+    }
     WQ_TRY(failure_);
     want(lsn, level);
     if (timeout_ms == 0) {
@@ -146,11 +154,14 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
       return Code::timeout;
     }
     if (!flushing_) {
-      flush_group();
+      waited_ns += flush_group();
       continue;
     }
     const bool in_flight = flight_last_ >= lsn && (level == Durability::process || flight_power_);
-    if (!sleep_for_group(in_flight ? group_ : group_ + 1, &left_ns)) {
+    const int64_t before_ns = left_ns;
+    const bool in_time = sleep_for_group(in_flight ? group_ : group_ + 1, &left_ns);
+    waited_ns += before_ns - left_ns;
+    if (!in_time) {
       if (timeout_ms < 0) {
         left_ns = day_ns;
         continue;
@@ -196,7 +207,7 @@ void SegmentLogImpl::request(Lsn lsn, Durability level) {
   wake_flusher_for_wants();
 }
 
-void SegmentLogImpl::flush_group() {
+int64_t SegmentLogImpl::flush_group() {
   WQ_CHECK(!flushing_);
   WQ_CHECK(flight_.empty());
   flushing_ = true;
@@ -242,6 +253,7 @@ void SegmentLogImpl::flush_group() {
   unflushed_bytes_.store(active_.bytes(), std::memory_order_relaxed);
   flushing_ = false;
   finish_group(group);
+  return spent_ns;
 }
 
 Status SegmentLogImpl::write_flight(bool power, WriteOutcome* outcome) {
@@ -295,6 +307,7 @@ Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t 
   ++(power ? stats_.flushes : stats_.writes);
   const auto spent = static_cast<uint64_t>(std::max<int64_t>(0, spent_ns));
   stats_.flush_ns_total += spent;
+  if (power) stats_.flush_us.add(us_of(spent_ns));
   stats_.flush_ns_max = std::max(stats_.flush_ns_max, spent);
   return {};
 }
@@ -313,6 +326,7 @@ Status SegmentLogImpl::wait_for_room() {
     return Code::ok;
   }
   MutexLock lock(mutex_);
+  if (active_.bytes() + flight_bytes_ > options_.unflushed_bytes_max) ++stats_.room_waits;
   while (active_.bytes() + flight_bytes_ > options_.unflushed_bytes_max) {
     WQ_TRY(failure_);
     want(last_lsn_.load(std::memory_order_relaxed), Durability::power);

@@ -64,8 +64,9 @@ class SegmentLogImpl final : public SegmentLog {
   void want(Lsn lsn, Durability level) WQ_REQUIRES(mutex_);
   bool wants_unmet() const WQ_REQUIRES(mutex_);
   bool flush_is_due(int64_t now_ns) const WQ_REQUIRES(mutex_);
-  // Writes what is buffered, at the level that is wanted. Gives the lock up during I/O.
-  void flush_group() WQ_REQUIRES(mutex_);
+  // Writes what is buffered, at the level that is wanted. Gives the lock up during I/O. Returns how
+  // long that took.
+  int64_t flush_group() WQ_REQUIRES(mutex_);
   Status write_flight(bool power, WriteOutcome* outcome);
   void finish_group(uint64_t group) WQ_REQUIRES(mutex_);
   Status account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);

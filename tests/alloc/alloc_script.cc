@@ -256,6 +256,37 @@ int32_t queue_stats(World& w) {
   wq_queue_stats out = WQ_QUEUE_STATS_INIT;
   return wq_queue_get_stats(w.a, &out, &w.err);
 }
+int32_t explain_job(World& w) {
+  wq_job_explanation out = WQ_JOB_EXPLANATION_INIT;
+  wq_text* text = nullptr;
+  const int32_t code = wq_job_explain(w.a, w.tokens[14].id, &out, &text, &w.err);
+  wq_text_free(&text);
+  return code;
+}
+int32_t explain_queue(World& w) {
+  wq_queue_explanation out = WQ_QUEUE_EXPLANATION_INIT;
+  wq_text* text = nullptr;
+  const int32_t code = wq_queue_explain(w.a, &out, &text, &w.err);
+  wq_text_free(&text);
+  return code;
+}
+int32_t queue_errors(World& w) {
+  wq_queue_error out = WQ_QUEUE_ERROR_INIT;
+  size_t count = 0;
+  return wq_queue_get_errors(w.a, &out, 1, sizeof out, &count, &w.err);
+}
+int32_t metrics(World& w) {
+  wq_text* text = nullptr;
+  const int32_t code = wq_store_metrics(w.store, &text, &w.err);
+  wq_text_free(&text);
+  return code;
+}
+int32_t poll_events(World& w) {
+  wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
+  wq_store_event event = WQ_STORE_EVENT_INIT;
+  size_t count = 0;
+  return wq_events_poll(w.store, &cursor, &event, 1, sizeof event, 0, nullptr, &count, &w.err);
+}
 int32_t recovery(World& w) {
   wq_recovery out = WQ_RECOVERY_INIT;
   return wq_store_get_recovery(w.store, &out, &w.err);
@@ -378,6 +409,11 @@ const std::vector<Step> steps = {
     {"enable", enable},
     {"store stats", stats},
     {"queue stats", queue_stats},
+    {"explain a job", explain_job},
+    {"explain a queue", explain_queue},
+    {"errors of a queue", queue_errors},
+    {"metrics", metrics},
+    {"poll events", poll_events},
     {"recovery", recovery},
     {"names of queues", names, nullptr, free_names},
     {"open cq", open_cq},

@@ -83,6 +83,7 @@ int32_t World::open() {
     options.segment_bytes = 64u << 10;  // so that the script goes through several
     options.spare_segments = 1;
     options.disk_reserve_bytes = 0;
+    options.events_max = 16;
     auto core = std::make_unique<StoreCore>();
     Environment environment;
     environment.clock = &clock;

@@ -12,14 +12,15 @@ import unittest
 from cli_case import PROGRAM, CliCase
 
 COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release",), ("extend",),
-            ("cancel",), ("stat",), ("ls",), ("show",), ("dead",), ("dead", "ls"),
+            ("cancel",), ("reprioritise",), ("progress",), ("stat",), ("ls",), ("show",), ("dead",),
+            ("dead", "ls"),
             ("dead", "show"), ("dead", "replay"), ("dead", "rm"), ("dead", "purge"), ("queue",),
             ("queue", "set"), ("queue", "show"), ("queue", "pause"), ("queue", "resume"),
             ("queue", "disable"), ("queue", "enable"), ("queue", "clear"), ("queue", "rm"),
             ("export",), ("import",), ("repair",), ("backup",), ("restore",), ("verify",),
-            ("log",), ("log", "dump"), ("bench",), ("version",), ("kv",), ("kv", "get"),
-            ("kv", "put"), ("kv", "add"), ("kv", "rm"), ("kv", "ls"), ("kv", "lock"),
-            ("kv", "extend"), ("kv", "unlock"), ("txn",))
+            ("log",), ("log", "dump"), ("explain",), ("events",), ("metrics",), ("bench",),
+            ("version",), ("kv",), ("kv", "get"), ("kv", "put"), ("kv", "add"), ("kv", "rm"),
+            ("kv", "ls"), ("kv", "lock"), ("kv", "extend"), ("kv", "unlock"), ("txn",))
 
 
 class Look(CliCase):

@@ -29,8 +29,18 @@ const char* state_name(JobState state) {
 }
 
 const char* reason_name(DeadReason reason) {
-  constexpr const char* names[] = {"none", "failed", "lease_expired"};
+  constexpr const char* names[] = {"none",      "failed",      "lease_expired",
+                                   "timeout",   "retry_until", "max_exceptions",
+                                   "cancelled", "expired",     "unknown_type"};
   return names[static_cast<size_t>(reason)];
+}
+
+DeadReason parse_reason(const std::string& name) {
+  auto reason = DeadReason::none;
+  while (reason < dead_reason_last && name != reason_name(reason)) {
+    reason = static_cast<DeadReason>(static_cast<int>(reason) + 1);
+  }
+  return reason;
 }
 
 const char* queue_status_name(QueueStatus status) {
@@ -109,6 +119,7 @@ uint32_t parse_config(const Arguments& args, QueueConfig& config) {
     config.durability = static_cast<Durability>(args.number("durability"));
   }
   if (take("backoff", config_backoff)) config.backoff = parse_backoff(args.text("backoff"));
+  if (take("job_ttl", config_job_ttl)) config.job_ttl_ms = args.duration_ms("job_ttl");
   if (take("version", config_version)) {
     config.version = static_cast<uint64_t>(args.number("version"));
   }
@@ -156,6 +167,12 @@ struct DraftJob {
     spec.priority = static_cast<uint8_t>(all.number("priority", default_priority));
     spec.max_attempts = static_cast<uint32_t>(all.number("max_attempts"));
     if (all.has("backoff")) spec.backoff = parse_backoff(all.text("backoff"));
+    JobTraits& traits = spec.traits;
+    if (all.has("expires")) traits.expires_ms = start_ms + all.duration_ms("expires");
+    if (all.has("retry_until")) traits.retry_until_ms = start_ms + all.duration_ms("retry_until");
+    traits.timeout_ms = all.duration_ms("timeout");
+    traits.fail_on_timeout = all.text("fail_on_timeout") == "yes";
+    traits.max_exceptions = static_cast<uint32_t>(all.number("max_exceptions"));
   }
 
   const JobSpec& finish() {
@@ -231,6 +248,8 @@ const std::map<std::string, TranscriptRunner::Method>& TranscriptRunner::table()
       {"enqueue", &R::enqueue},
       {"enqueue_many", &R::enqueue_many},
       {"cancel", &R::cancel},
+      {"reprioritise", &R::reprioritise},
+      {"progress", &R::progress},
       {"get", &R::get},
       {"dump", &R::dump},
       {"lease", &R::lease},
@@ -361,6 +380,7 @@ std::string TranscriptRunner::describe(const std::string& name, const JobView& j
                                     : std::to_string(error.size()) + ":\"..." +
                                           escape(error.substr(error.size() - 12)) + '"');
   }
+  if (!job.progress.empty()) add("progress", '"' + escape(job.progress) + '"');
   const Result<Envelope> envelope = decode_envelope(job.body.bytes());
   EXPECT_TRUE(envelope.ok());
   if (!envelope.ok()) return text + " DAMAGED\n";
@@ -550,10 +570,12 @@ std::string TranscriptRunner::stats(const Arguments& args) {
   const QueueTotals& totals = stats.totals;
   text += " |";
   const std::pair<const char*, uint64_t> all[] = {
-      {"enqueued", totals.enqueued},   {"leased", totals.leased},  {"acked", totals.acked},
-      {"nacked", totals.nacked},       {"failed", totals.failed},  {"released", totals.released},
-      {"expired", totals.expired},     {"dead", totals.dead},      {"replayed", totals.replayed},
-      {"cancelled", totals.cancelled}, {"cleared", totals.cleared}};
+      {"enqueued", totals.enqueued}, {"leased", totals.leased},
+      {"acked", totals.acked},       {"nacked", totals.nacked},
+      {"failed", totals.failed},     {"released", totals.released},
+      {"expired", totals.expired},   {"dead", totals.dead},
+      {"replayed", totals.replayed}, {"cancelled", totals.cancelled},
+      {"cleared", totals.cleared},   {"jobs_expired", totals.jobs_expired}};
   for (const auto& [label, value] : all) add(label, value);
   return text + "\n";
 }
@@ -610,6 +632,26 @@ std::string TranscriptRunner::cancel(const Arguments& args) {
     text += status_text(harness_.engine().cancel(queue_id(args.words[0]), id, call));
   }
   return text;
+}
+
+// reprioritise Q JOB... priority=N
+std::string TranscriptRunner::reprioritise(const Arguments& args) {
+  std::string text;
+  for (size_t i = 1; i < args.words.size(); ++i) {
+    CallOptions call = call_options(args);
+    text += status_text(
+        harness_.engine().reprioritise(queue_id(args.words[0]), known(args.words[i]).id,
+                                       static_cast<uint8_t>(args.number("priority")), call));
+  }
+  return text;
+}
+
+// progress Q JOB note=TEXT
+std::string TranscriptRunner::progress(const Arguments& args) {
+  CallOptions call = call_options(args);
+  const std::string note = args.text("note");
+  return status_text(harness_.engine().set_progress(queue_id(args.words.at(0)),
+                                                    token(args.words.at(1), args), note, call));
 }
 
 std::string TranscriptRunner::get(const Arguments& args) {
@@ -722,6 +764,7 @@ std::string TranscriptRunner::settle(const Arguments& args) {
       item.flags |= settle_priority;
       item.priority = static_cast<uint8_t>(one.number("priority"));
     }
+    item.reason = parse_reason(one.text("reason", "none"));
     errors[i] = one.text("error");
     item.error = errors[i];
   }
@@ -738,8 +781,7 @@ std::string TranscriptRunner::dead(const Arguments& args) {
   DeadQuery query;
   query.limit = static_cast<uint32_t>(args.number("n", 100));
   query.oldest_first = args.text("oldest") == "yes";
-  if (args.text("reason") == "failed") query.reason = DeadReason::failed;
-  if (args.text("reason") == "lease_expired") query.reason = DeadReason::lease_expired;
+  query.reason = parse_reason(args.text("reason", "none"));
   if (args.has("from")) query.from_ms = start_ms_ + args.duration_ms("from");
   if (args.has("until")) query.until_ms = start_ms_ + args.duration_ms("until");
   std::string text;

@@ -63,6 +63,8 @@ class TranscriptRunner {
   std::string enqueue(const Arguments& args);
   std::string enqueue_many(const Arguments& args);
   std::string cancel(const Arguments& args);
+  std::string reprioritise(const Arguments& args);
+  std::string progress(const Arguments& args);
   std::string get(const Arguments& args);
   std::string dump(const Arguments& args);
   std::string lease(const Arguments& args);

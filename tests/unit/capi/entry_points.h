@@ -61,8 +61,8 @@ inline const std::vector<StoreCall>& row_calls() {
   return calls;
 }
 
-inline const std::vector<StoreCall>& plain_calls() {
-  static const std::vector<StoreCall> calls = {
+inline std::vector<StoreCall> store_reading_calls() {
+  return {
       {"wq_store_tick",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_tick(s, nullptr, e); }},
       {"wq_store_sync", [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_sync(s, e); }},
@@ -89,6 +89,27 @@ inline const std::vector<StoreCall>& plain_calls() {
          wq_list_free(&list);
          return code;
        }},
+      {"wq_store_metrics",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_text* text = nullptr;
+         const int32_t code = wq_store_metrics(s, &text, e);
+         wq_text_free(&text);
+         return code;
+       }},
+      {"wq_events_poll",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_event_cursor cursor = WQ_EVENT_CURSOR_INIT;
+         wq_store_event event = WQ_STORE_EVENT_INIT;
+         size_t count = 0;
+         const int32_t code =
+             wq_events_poll(s, &cursor, &event, 1, sizeof event, 0, nullptr, &count, e);
+         return code == WQ_E_UNSUPPORTED ? WQ_OK : code;  // no events_max
+       }},
+  };
+}
+
+inline const std::vector<StoreCall>& store_calls() {
+  static const std::vector<StoreCall> working = {
       {"wq_store_verify",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_verify_report report = WQ_VERIFY_REPORT_INIT;
@@ -125,19 +146,16 @@ inline const std::vector<StoreCall>& plain_calls() {
       {"wq_store_shutdown",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_shutdown(s, 0, e); }},
   };
-  return calls;
-}
-
-// What a queue call answers on a healthy queue that has no job: `fresh`.
-inline const std::vector<StoreCall>& store_calls() {
   static const std::vector<StoreCall> calls = [] {
-    std::vector<StoreCall> all = row_calls();
-    all.insert(all.end(), plain_calls().begin(), plain_calls().end());
+    std::vector<StoreCall> all = store_reading_calls();
+    all.insert(all.end(), row_calls().begin(), row_calls().end());
+    all.insert(all.end(), working.begin(), working.end());
     return all;
   }();
   return calls;
 }
 
+// What a queue call answers on a healthy queue that has no job: `fresh`.
 struct QueueCall {
   const char* name;
   int32_t fresh;
@@ -171,6 +189,17 @@ inline std::vector<QueueCall> queue_admin_calls() {
          wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
          return wq_queue_get_stats(q, &stats, e);
        }},
+      {"wq_queue_explain", WQ_OK,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_explanation explanation = WQ_QUEUE_EXPLANATION_INIT;
+         return wq_queue_explain(q, &explanation, nullptr, e);
+       }},
+      {"wq_queue_get_errors", WQ_EMPTY,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_queue_error error = WQ_QUEUE_ERROR_INIT;
+         size_t count = 0;
+         return wq_queue_get_errors(q, &error, 1, sizeof error, &count, e);
+       }},
   };
 }
 
@@ -182,6 +211,17 @@ inline std::vector<QueueCall> job_calls() {
        [](wq_queue* q, wq_call*, wq_error* e) {
          wq_batch* batch = nullptr;
          return wq_job_get(q, 1, &batch, e);
+       }},
+      {"wq_job_explain", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_job_explanation explanation = WQ_JOB_EXPLANATION_INIT;
+         return wq_job_explain(q, 1, &explanation, nullptr, e);
+       }},
+      {"wq_job_reprioritise", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_job_reprioritise(q, 1, 5, c, e); }},
+      {"wq_job_progress", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_job_progress(q, 1, 1, "half", 4, c, e);
        }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},

@@ -134,6 +134,12 @@ TEST_F(CapiStructs, Outputs) {
   try_output_sizes<wq_enqueued>("wq_enqueued", [&](wq_enqueued* out) {
     return wq_enqueue(queue_, &spec, nullptr, out, err());
   });
+  try_output_sizes<wq_job_explanation>("wq_job_explanation", [&](wq_job_explanation* out) {
+    return wq_job_explain(queue_, 1, out, nullptr, err());
+  });
+  try_output_sizes<wq_queue_explanation>("wq_queue_explanation", [&](wq_queue_explanation* out) {
+    return wq_queue_explain(queue_, out, nullptr, err());
+  });
   try_output_sizes<wq_store_stats>("wq_store_stats", [&](wq_store_stats* out) {
     return wq_store_get_stats(store_, out, err());
   });

@@ -1,4 +1,4 @@
-// Rate limits: the arithmetic by itself, and as a lease, a waiting consumer and tick() meet it.
+// RateLimit limits: the arithmetic by itself, and as a lease, a waiting consumer and tick() meet it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace {
 // ---- arithmetic
 
 struct RateCase {
-  Rate rate;
+  RateLimit rate;
   int64_t at_ms;       // when everything is used up at once
   uint64_t burst;      // how many that are
   int64_t next_ms;     // until the next one
   uint64_t in_window;  // how many more begin within the window that follows, if all wait
 };
 
-TEST(Rate, Table) {
+TEST(RateLimit, Table) {
   const RateCase cases[] = {
       {{1, 1, 1'000}, 5'000, 1, 1'000, 1},
       {{100, 1, 60'000}, 5'000, 1, 600, 100},
@@ -60,16 +60,16 @@ TEST(Rate, Table) {
     }
     EXPECT_EQ(more, test.in_window);
   }
-  EXPECT_EQ(rate_tokens(Rate(), 5, 5), UINT64_MAX);
-  EXPECT_EQ(rate_charged(Rate(), 5, 5, 1), 5);
-  EXPECT_EQ(rate_wait_ms(Rate(), INT64_MAX, 5), 0);
+  EXPECT_EQ(rate_tokens(RateLimit(), 5, 5), UINT64_MAX);
+  EXPECT_EQ(rate_charged(RateLimit(), 5, 5, 1), 5);
+  EXPECT_EQ(rate_wait_ms(RateLimit(), INT64_MAX, 5), 0);
 }
 
 // The limit holds in each window, wherever it begins; a clock that goes back hands out nothing.
-TEST(Rate, NoWindowEverHoldsMore) {
+TEST(RateLimit, NoWindowEverHoldsMore) {
   Prng prng(test_seed());
   for (int round = 0; round < 300; ++round) {
-    Rate rate;
+    RateLimit rate;
     rate.count = 1 + static_cast<uint32_t>(prng.below(12));
     rate.burst = 1 + static_cast<uint32_t>(prng.below(rate.count));
     rate.window_ms = 1 + static_cast<int64_t>(prng.below(500));
@@ -105,7 +105,7 @@ class RateTest : public testing::TestWithParam<StoreKind> {
     options.store = GetParam();
     return options;
   }
-  QueueId queue(const Rate& rate) {
+  QueueId queue(const RateLimit& rate) {
     QueueConfig config;
     config.rate = rate;
     return harness_.queue("q", config, config_rate);
@@ -113,7 +113,7 @@ class RateTest : public testing::TestWithParam<StoreKind> {
   void push(QueueId q, int count) {
     for (int i = 0; i < count; ++i) harness_.enqueue(q, "job " + std::to_string(i));
   }
-  Code configure(QueueId q, const Rate& rate) {
+  Code configure(QueueId q, const RateLimit& rate) {
     QueueConfig config;
     config.rate = rate;
     CallOptions call;
@@ -126,7 +126,7 @@ class RateTest : public testing::TestWithParam<StoreKind> {
 
 TEST_P(RateTest, LimitsNameTheField) {
   const QueueId q = queue({});
-  const auto refused = [&](const Rate& rate, const char* field) {
+  const auto refused = [&](const RateLimit& rate, const char* field) {
     QueueConfig config;
     config.rate = rate;
     CallOptions call;

@@ -146,6 +146,37 @@ const CommandRule command_rules[] = {
        static const std::string text(error_bytes_max + 1, 'e');
        c.settles[0] = {1, 1, SettleKind::fail, 0, 0, 0, text};
      }},
+    {"release reason", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::release, 0, 0, 0, "", DeadReason::timeout};
+     }},
+    {"reason of the engine", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::fail, 0, 0, 0, "", DeadReason::lease_expired};
+     }},
+    {"reason unknown", CommandType::settle,
+     [](Command& c) {
+       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(9)};
+     }},
+    {"number of delays", CommandType::expire,
+     [](Command& c) {
+       c.delays_ms = {1, 2};
+     }},
+    {"delay", CommandType::expire, [](Command& c) { c.delays_ms = {-2}; }},
+    {"delay long", CommandType::expire, [](Command& c) { c.delays_ms = {delay_ms_max + 1}; }},
+    {"two priorities", CommandType::reprioritise,
+     [](Command& c) {
+       c.ids = {1, 2};
+     }},
+    {"two notes", CommandType::progress, [](Command& c) { c.settles.push_back(c.settles[0]); }},
+    {"note long", CommandType::progress,
+     [](Command& c) {
+       static const std::string text(progress_bytes_max + 1, 'n');
+       c.note = text;
+     }},
+    {"job ttl", CommandType::queue_configure, [](Command& c) { c.config.job_ttl_ms = -1; }},
+    {"jitter", CommandType::queue_configure,
+     [](Command& c) { c.config.backoff = {.kind = BackoffKind::fixed, .jitter_permille = 1'001}; }},
 };
 
 TEST(RecordRules, EncoderRefusesToBreakThem) {
@@ -193,11 +224,12 @@ std::string encode_blindly(const Command& c) {
   const auto& policy = c.config.backoff;
   const auto list = b.CreateVector(policy.list_ms);
   const auto backoff =
-      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list);
+      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
+                        static_cast<uint16_t>(policy.jitter_permille));
   const auto config = fb::CreateQueueConfig(
       b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
       static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version);
+      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;
@@ -217,7 +249,8 @@ std::string encode_blindly(const Command& c) {
   for (const SettleItem& s : c.settles) {
     const auto error = bytes(s.error);
     items.push_back(fb::CreateSettleItem(b, s.id, s.generation, static_cast<uint8_t>(s.kind),
-                                         s.flags, s.priority, s.delay_ms, error));
+                                         s.flags, s.priority, s.delay_ms, error,
+                                         static_cast<uint8_t>(s.reason)));
     tokens.emplace_back(s.id, s.generation);
   }
   const auto settles = b.CreateVector(items);
@@ -228,8 +261,12 @@ std::string encode_blindly(const Command& c) {
   const bool rows = t == CommandType::kv_write || t == CommandType::transact;
   const bool lease = t == CommandType::lease;
   const bool by_id = lease || t == CommandType::expire || t == CommandType::promote;
+  const bool reprioritise = t == CommandType::reprioritise;
+  const auto delays = b.CreateVector(c.delays_ms);
+  const auto note = bytes(c.note);
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
-                        t == CommandType::dead_replay || t == CommandType::dead_remove;
+                        t == CommandType::dead_replay || t == CommandType::dead_remove ||
+                        t == CommandType::progress;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
@@ -241,7 +278,10 @@ std::string encode_blindly(const Command& c) {
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
   if (by_token) table.add_tokens(token_vector);
-  if (by_id) table.add_ids(ids);
+  if (by_id || reprioritise) table.add_ids(ids);
+  if (reprioritise) table.add_priority(c.priority);
+  if (t == CommandType::expire && !c.delays_ms.empty()) table.add_delays_ms(delays);
+  if (t == CommandType::progress) table.add_note(note);
   if (lease) table.add_groups(group_vector);
   if (lease) table.add_first_generation(c.first_generation);
   if (t == CommandType::settle) table.add_settles(settles);
@@ -425,7 +465,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.queue = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = JobState::gone; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = static_cast<JobState>(6); }));
-  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(3); }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(9); }));
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));

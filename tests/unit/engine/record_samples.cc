@@ -46,6 +46,9 @@ Backoff SampleMaker::backoff() {
     out.list_ms.resize(1 + prng_.below(backoff_list_max));
     for (int64_t& entry : out.list_ms) entry = delay_ms();
   }
+  if (out.kind != BackoffKind::none && prng_.below(2) == 0) {
+    out.jitter_permille = static_cast<uint32_t>(prng_.below(jitter_permille_max + 1));
+  }
   return out;
 }
 
@@ -54,6 +57,9 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) return out;
   if (prng_.below(2) == 0) out.expires_ms = time_ms();
   if (prng_.below(2) == 0) out.retry_until_ms = time_ms();
+  if (prng_.below(2) == 0) out.timeout_ms = static_cast<int64_t>(prng_.below(1'000'000));
+  if (prng_.below(2) == 0) out.max_exceptions = static_cast<uint32_t>(prng_.next());
+  out.fail_on_timeout = prng_.below(2) == 0;
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
@@ -70,6 +76,9 @@ QueueConfig SampleMaker::config() {
   out.status = static_cast<QueueStatus>(prng_.below(3));
   out.backoff = backoff();
   out.version = number();
+  if (prng_.below(2) == 0) {
+    out.job_ttl_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
+  }
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
   if (prng_.below(2) == 0) {
     out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
@@ -133,7 +142,16 @@ Command SampleMaker::command(CommandType type) {
   add_imports(out);
   if (type == CommandType::transact) add_parts(out);
   for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
-  const bool one = type == CommandType::confirm || type == CommandType::dead_replay;
+  if (type == CommandType::reprioritise) out.ids.resize(1);
+  if (prng_.below(2) == 0) {
+    for (size_t i = out.ids.size(); i > 0; --i) {
+      out.delays_ms.push_back(static_cast<int64_t>(prng_.below(1'000)) - 1);
+    }
+  }
+  out.priority = static_cast<uint8_t>(prng_.next());
+  out.note = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
+  const bool one = type == CommandType::confirm || type == CommandType::dead_replay ||
+                   type == CommandType::progress;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
     SettleItem item{.id = number(), .generation = number()};
@@ -145,7 +163,10 @@ Command SampleMaker::command(CommandType type) {
       item.priority = static_cast<uint8_t>(prng_.next());
       item.delay_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
       if (item.kind == SettleKind::nack && prng_.below(2) == 0) item.delay_ms = -1;
-      if (item.kind != SettleKind::release) item.error = keep(bytes(100));
+      if (item.kind != SettleKind::release) {
+        item.error = keep(bytes(100));
+        item.reason = prng_.below(2) == 0 ? DeadReason::none : DeadReason::unknown_type;
+      }
     }
     out.settles.push_back(item);
   }
@@ -198,7 +219,7 @@ JobRow SampleMaker::job_row() {
   out.queue = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.state = static_cast<JobState>(1 + prng_.below(5));
   out.priority = static_cast<uint8_t>(prng_.next());
-  out.reason = static_cast<DeadReason>(prng_.below(3));
+  out.reason = static_cast<DeadReason>(prng_.below(9));
   out.epoch = static_cast<uint32_t>(prng_.next());
   out.attempts = static_cast<uint32_t>(prng_.below(10));
   out.exceptions = static_cast<uint32_t>(prng_.below(10));
@@ -211,6 +232,7 @@ JobRow SampleMaker::job_row() {
   out.leased_ms = time_ms();
   out.deadline_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
+  out.progress = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   return out;
 }
 
@@ -220,7 +242,7 @@ QueueRow SampleMaker::queue_row() {
   out.name = name();
   out.config = config();
   out.totals = {number(), number(), number(), number(), number(), number(),
-                number(), number(), number(), number(), number()};
+                number(), number(), number(), number(), number(), number()};
   for (uint64_t& count : out.counts) count = number();
   for (uint32_t& epoch : out.epochs) epoch = static_cast<uint32_t>(prng_.next());
   out.next_tail_seq = number();
@@ -279,8 +301,9 @@ bool same_token(const SettleItem& a, const SettleItem& b) {
 }
 
 bool same_settle(const SettleItem& a, const SettleItem& b) {
-  return same_token(a, b) && std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error) ==
-                                 std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error);
+  return same_token(a, b) &&
+         std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error, a.reason) ==
+             std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error, b.reason);
 }
 
 template <typename T, typename Same>
@@ -330,8 +353,14 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::settle:
       return a.queue == b.queue && same_all(a.settles, b.settles, same_settle);
     case CommandType::expire:
+      return a.ids == b.ids && a.delays_ms == b.delays_ms;
     case CommandType::promote:
+    case CommandType::expire_jobs:
       return a.ids == b.ids;
+    case CommandType::reprioritise:
+      return a.queue == b.queue && a.ids == b.ids && a.priority == b.priority;
+    case CommandType::progress:
+      return same_tokens(a, b) && a.note == b.note;
     case CommandType::cancel:
       return a.queue == b.queue && a.ids == b.ids;
     case CommandType::dead_replay:
@@ -357,7 +386,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.last_error);
+                    r.leased_ms, r.deadline_ms, r.last_error, r.progress);
   };
   return parts(a) == parts(b);
 }
