@@ -196,6 +196,8 @@ void Observer::ending(const Job& job, EndReason reason) {
     case EndReason::cancelled:
       tell(EventKind::cancelled, job);
       return;
+    case EndReason::expired:  // told by the totals of the queue
+      return;
     case EndReason::cleared:
       // One dead letter; of a whole queue one event tells for all.
       if (job.state == JobState::dead) tell(EventKind::cleared, job);
