@@ -9,8 +9,8 @@ constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | WQ_CONFIG_RATE |
                                  WQ_CONFIG_GROUP_LIMIT;
 static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
-                              config_durability | config_backoff | config_version |
-                              config_job_ttl | config_rate | config_group_limit));
+                              config_durability | config_backoff | config_version | config_job_ttl |
+                              config_rate | config_group_limit));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;

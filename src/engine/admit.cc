@@ -71,7 +71,8 @@ namespace {
 
 Status admit_rate(const RateLimit& rate) {
   if (rate.count == 0) {
-    return rate == RateLimit() ? Status() : invalid("rate_count: is 0, but there is a window or burst");
+    return rate == RateLimit() ? Status()
+                               : invalid("rate_count: is 0, but there is a window or burst");
   }
   if (rate.count > rate_count_max) {
     return invalid("rate_count: " + std::to_string(rate.count) + " is over the limit of 1000000");

@@ -86,9 +86,9 @@ struct QueueConfig {
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
-  uint64_t version = 1;    // raised by each configure
-  int64_t job_ttl_ms = 0;  // a job that did not start for so long ends; 0 = never
-  RateLimit rate = {};            // of leases
+  uint64_t version = 1;      // raised by each configure
+  int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
+  RateLimit rate = {};       // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
 
   bool operator==(const QueueConfig&) const = default;

@@ -1,4 +1,5 @@
-// RateLimit limits: the arithmetic by itself, and as a lease, a waiting consumer and tick() meet it.
+// RateLimit limits: the arithmetic by itself, and as a lease, a waiting consumer and tick() meet
+// it.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -20,9 +20,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::transact,
-    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
-    CommandType::transact,    CommandType::rate_rebase,
+    CommandType::transact,    CommandType::expire_jobs,     CommandType::reprioritise,
+    CommandType::progress,    CommandType::transact,        CommandType::rate_rebase,
 };
 
 class SampleMaker {
