@@ -15,6 +15,14 @@ void add_durability(CLI::App& command, std::string& durability) {
   option->check(CLI::IsMember({"power", "process", "memory"}).description(""))->type_name("LEVEL");
 }
 
+void add_group(CLI::App& command, PushOptions& o) {
+  command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
+      ->type_name("KEY");
+  command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--group");
+}
+
 void add_push(CLI::App& app, Command& chosen) {
   CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
   const auto options = std::make_shared<PushOptions>();
@@ -72,11 +80,7 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
   command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
       ->type_name("TIME");
-  command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
-      ->type_name("KEY");
-  command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->needs("--group");
+  add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
