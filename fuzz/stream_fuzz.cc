@@ -93,9 +93,17 @@ class Stream {
     open();
     Model found = found_in(queue_, before_, after_);
     if (maybe && lease_unknown_) after_ = with_lease(found);
+    if (maybe && replayed_ != 0 && found.contains(replayed_)) take_generation(replayed_, found);
     lease_unknown_ = false;
+    replayed_ = 0;
     FUZZ_CHECK(found == before_ || (maybe && found == after_));
     before_ = found;
+  }
+
+  // A replay gives a generation that nobody held before; it is not told.
+  void take_generation(uint64_t id, const Model& found) {
+    const uint64_t generation = found.at(id).generation;
+    if (generation > before_[id].generation) after_[id].generation = generation;
   }
 
   // A lease that was not told took some ready job, one attempt more; which one only the store
@@ -225,6 +233,8 @@ class Stream {
       after_[id].state = WQ_STATE_READY;
       after_[id].attempts = 0;
       code = wq_dead_replay(queue_, id, before_[id].generation, &call, nullptr);
+      if (code == WQ_OK) take_generation(id, found_in(queue_, after_, after_));
+      replayed_ = code == WQ_OK ? 0 : id;
     } else {
       after_.erase(id);
       code = wq_dead_remove(queue_, id, before_[id].generation, &call, nullptr);
@@ -247,6 +257,7 @@ class Stream {
   FuzzStore store_;
   wq_queue* queue_ = nullptr;
   std::optional<SimFault> disk_fault_;
+  uint64_t replayed_ = 0;  // a replay that was not told
   bool lease_unknown_ = false;
   Model before_;  // without the call that runs
   Model after_;   // with it

@@ -57,10 +57,10 @@ done:
        mask are WQ_E_UNSUPPORTED. In an output struct the library fills at most `struct_size` bytes
        and zeroes an unknown tail. Arrays of structs pass the size of one element; in an output
        array the library sets struct_size itself.
-    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes the
-       address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer is
-       NULL already. Handles may be closed in any order: what a child needs of its parent lives until
-       the child is closed. A NULL handle is WQ_E_INVALID.
+    4. Handles. The types under "handles" below are opaque. Each has one closing call, which takes
+       the address of your pointer, sets it to NULL, cannot fail, and does nothing when the pointer
+       is NULL already. Handles may be closed in any order: what a child needs of its parent lives
+       until the child is closed. A NULL handle is WQ_E_INVALID.
        Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values and error texts. Names are UTF-8 with a length.
@@ -88,6 +88,7 @@ done:
      payload              0..16 MiB; wq_store_options.payload_bytes_max raises that to 256 MiB
      headers              64 KiB over all names and values, at most 1,024; a name is 1..255 bytes
      error text           any length; kept up to 4 KiB, cut at a character edge
+     keys                 1..512 bytes; their times are 0..100 years, windows 1 ms or more
      priority             0..255; 0 goes first, 100 is the default
      delay, run-at        0..100 years from now; a run-at in the past is ready at once
      lease_ms             1 ms .. 100 years; queue default 60,000
@@ -100,7 +101,9 @@ done:
      progress note        0..4 KiB
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
-     jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000
+     jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
+                          entries of a wq_dead_filter 1..10,000
+     dead_max_age_ms      0..100 years
      queues in one lease  1..256, none twice
      key of a kv row      1..512 bytes, any; its value 0..1 MiB; ttl_ms 0..100 years
      one transaction      1..10,000 operations
@@ -251,6 +254,12 @@ extern "C" {
 #define WQ_STATUS_PAUSED 1u   /* no lease; enqueue goes on */
 #define WQ_STATUS_DISABLED 2u /* no lease and no enqueue; delayed jobs stay */
 
+/* What an enqueue does when a queue is at its max_depth or max_bytes. */
+#define WQ_FULL_REFUSE 0u      /* WQ_E_FULL */
+#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first
+                                  and of those the oldest. Delayed, leased and running ones never
+                                  go: if the ready ones are not enough, WQ_E_FULL */
+
 /* Why a job is dead. */
 #define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
 #define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
@@ -296,6 +305,11 @@ extern "C" {
 #define WQ_CONFIG_BACKOFF 16u /* all backoff_ fields together */
 #define WQ_CONFIG_VERSION 32u /* change only if the version is still `version` */
 #define WQ_CONFIG_JOB_TTL 128u
+#define WQ_CONFIG_MAX_DEPTH 0x10000u
+#define WQ_CONFIG_MAX_BYTES 0x20000u
+#define WQ_CONFIG_FULL_POLICY 0x40000u
+#define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
+#define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 
@@ -304,6 +318,21 @@ extern "C" {
 /* A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts are
  * left. Also when WQ_OPEN_EXPIRE_LEASES takes it back. */
 #define WQ_JOB_FAIL_ON_TIMEOUT 2u
+
+/* wq_job_spec.unique_until: which moment in the life of a job frees its unique key */
+#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work */
+#define WQ_UNIQUE_DONE 2u    /* its end or its death; a replay takes the key again */
+#define WQ_UNIQUE_GONE 3u    /* its end: a dead one still holds the key */
+/* wq_job_record.key_rule: one of the three, or: the key is a debounce key */
+#define WQ_KEY_RULE_DEBOUNCE 4u
+
+/* Kinds of keys, for wq_key_holder and wq_key_cancel. */
+#define WQ_KEY_UNIQUE 1u
+#define WQ_KEY_DEBOUNCE 2u
+#define WQ_KEY_IDEMPOTENCY 3u
+#define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
+                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all
+                                   specs have it or none */
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -338,6 +367,10 @@ extern "C" {
 #define WQ_TXN_KV_ADD 4u   /* key, delta, options */
 #define WQ_TXN_KV_ERASE 5u /* key, options; a row that is not there is no obstacle */
 #define WQ_TXN_KV_CHECK 6u /* key, options with a condition; changes nothing */
+
+/* wq_dead_filter.flags */
+#define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
+#define WQ_DEAD_DRY_RUN 2u /* only count */
 
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
@@ -414,8 +447,10 @@ typedef struct wq_store_options {
   uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
                                     2^24; rounded up to a power of two */
   uint32_t reserved_0;
+  uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
+                                    WQ_E_FULL, all else goes on; 0: none. Not stored */
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -455,10 +490,12 @@ typedef struct wq_store_stats {
   uint64_t flush_us_total, flush_us_max;
   uint64_t checkpoints, checkpoint_us_last, checkpoint_us_max;
   uint64_t waiting;                /* threads that wait in wq_lease */
+  uint64_t job_bytes;              /* of all jobs in any state: payload, headers, options */
+  uint64_t quota_bytes;            /* as in wq_store_options */
 } wq_store_stats;
 #define WQ_STORE_STATS_INIT                                                                       \
   {sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0}
+   0, 0, 0, 0, 0, 0}
 
 /* What a full check found. */
 typedef struct wq_verify_report {
@@ -518,14 +555,23 @@ typedef struct wq_queue_config {
   uint32_t reserved_0;
   int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
                               expires_at_ms; 0: never. Holds for jobs that are there, too */
+  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
+                              settle, an expiry or a promotion may bring a queue over it */
+  uint64_t max_bytes;      /* the same of their bytes, as wq_store_stats.job_bytes counts them */
+  uint32_t full_policy;    /* WQ_FULL_... */
+  uint32_t consumers_paused; /* out only: 1: paused, also behind WQ_STATUS_DISABLED: then enabling
+                                leads to WQ_STATUS_PAUSED */
+  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
+  int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
   uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
   uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
   int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
   uint32_t group_limit;    /* jobs of one group that run at once; default 1. See GROUPS */
   uint32_t reserved_1;
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_CONFIG_INIT                                                                     \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+   0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -545,11 +591,16 @@ typedef struct wq_queue_stats {
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
   uint64_t jobs_expired_total; /* jobs that ended because they did not start in time */
+  uint64_t dropped_total;      /* ready jobs that went for newer ones: WQ_FULL_DROP_OLDEST */
+  uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
+  uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
+  uint64_t job_bytes;          /* of all jobs in any state */
   uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_stats;
-#define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_STATS_INIT                                                                  \
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0}
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
@@ -579,19 +630,29 @@ typedef struct wq_job_spec {
                              names none, before lease_ms of the queue; 0: none */
   uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
   uint32_t backoff_jitter_permille;
+  /* Keys: see UNIQUE KEYS. Empty: none. Not together: unique_key and debounce_key. */
+  wq_bytes unique_key;
+  int64_t unique_ttl_ms;   /* the key is held no longer than this; 0: no limit */
+  uint32_t unique_until;   /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
+  uint32_t reserved_0;
+  wq_bytes debounce_key;   /* goes with debounce_ms; not together with delay_ms or run_at_ms */
+  int64_t debounce_ms;     /* the job is due this long after the last one of its key */
+  int64_t debounce_max_ms; /* but no later than this after the first one; 0: no limit */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;  /* how long a second job of the key is the first one */
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
-  uint32_t reserved_0;
+  uint32_t reserved_1;
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
-   {NULL, 0}, 0, 0}
+#define WQ_JOB_SPEC_INIT                                                                         \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0,      \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
   uint32_t struct_size;
   int32_t code;    /* WQ_OK, or why not */
-  uint64_t job_id; /* 0 unless WQ_OK */
+  uint64_t job_id; /* WQ_DUPLICATE: the job that holds the key; else 0 unless WQ_OK */
   uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
 } wq_enqueued;
 #define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
@@ -639,7 +700,7 @@ typedef struct wq_job {
   uint32_t struct_size;
   uint32_t state;             /* WQ_STATE_... */
   uint64_t id;
-  uint64_t generation;        /* of its last lease; 0 if it was never leased */
+  uint64_t generation;        /* of its last lease or replay; 0 if there was none */
   uint32_t queue_index;       /* from wq_lease: index in the array of queues; else 0 */
   uint32_t priority;
   uint32_t attempts;          /* this one included */
@@ -663,13 +724,14 @@ typedef struct wq_job {
   uint32_t max_exceptions;
   uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
   wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
+  int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
   wq_bytes group;             /* key of its group; empty: none */
   uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
   uint32_t reserved_0;
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -680,8 +742,45 @@ typedef struct wq_dead_query {
   uint32_t reason;  /* WQ_DEAD_...; 0: any */
   int64_t from_ms;  /* died at or after; 0: no bound */
   int64_t until_ms; /* died before; 0: no bound */
+  wq_bytes error_part; /* the last error has these bytes in it; empty: any */
 } wq_dead_query;
-#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0}
+#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+
+/* Called before each step of a bulk change, on the calling thread, with no lock held: how many were
+ * changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It must
+ * not throw, and may use the store. */
+typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void *ctx);
+
+/* Which dead letters a bulk change is about. Conditions are mandatory: at least one of reason,
+ * from_ms, until_ms and error_part, which must all hold; or entries, and then none of these; or
+ * WQ_DEAD_ALL. */
+typedef struct wq_dead_filter {
+  uint32_t struct_size;
+  uint32_t flags;       /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
+  uint32_t reason;      /* WQ_DEAD_...; 0: any */
+  uint32_t reserved_0;
+  int64_t from_ms;      /* died at or after; 0: no bound */
+  int64_t until_ms;     /* died before; 0: no bound */
+  wq_bytes error_part;  /* the last error has these bytes in it; empty: any */
+  const wq_token *entries; /* these entry ids; those that are stale are passed over */
+  size_t entries_count;
+  uint64_t limit;       /* at most this many, the oldest first; 0: no limit */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  wq_dead_progress progress; /* NULL: none */
+  void *progress_ctx;   /* given to `progress` */
+} wq_dead_filter;
+#define WQ_DEAD_FILTER_INIT \
+  {sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL}
+
+/* What a bulk change did, filled whatever the call returns. */
+typedef struct wq_dead_report {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  uint64_t changed;  /* replayed or removed; with WQ_DEAD_DRY_RUN: would be */
+  uint64_t examined; /* looked at */
+  int64_t elapsed_ms;
+} wq_dead_report;
+#define WQ_DEAD_REPORT_INIT {sizeof(wq_dead_report), 0, 0, 0, 0}
 
 /* Arrival of the durability that a call with wq_call.cq asked for. */
 typedef struct wq_event {
@@ -772,13 +871,22 @@ typedef struct wq_job_record {
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
+  wq_bytes key;           /* its unique or debounce key */
+  uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
+  uint32_t reserved_2;
+  int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
+  int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
+  wq_bytes idempotency_key;
+  int64_t idempotency_ms;
+  int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
   wq_bytes group;         /* key of its group; empty: none */
   uint32_t group_limit;   /* its own; 0: the queue's */
-  uint32_t reserved_2;
+  uint32_t reserved_3;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
+   {NULL, 0}, 0, 0, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1204,25 +1312,28 @@ WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_
 
 /* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
  * on. Pausing a paused queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is disabled and stays so); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * The status has two sides: pause and resume are about consumers, disable and enable about
+ * producers, and neither undoes the other. A disabled queue hands out nothing either way and stays
+ * disabled; paused as well, it is paused once it is enabled (wq_queue_config.consumers_paused).
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
- * Resuming an active queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is disabled; see wq_queue_enable); WQ_E_INVALID,
- *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that
+ * lies behind, and it stays disabled.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
 
-/* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on.
+/* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on,
+ * and dead letters may be replayed: they wait.
  * Disabling a disabled queue is WQ_OK and changes nothing.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -1231,11 +1342,10 @@ WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
 
-/* Take and hand out jobs again: disabled -> active. Waiting consumers wake up.
- * Enabling an active queue is WQ_OK and changes nothing.
- * Returns: WQ_OK; WQ_CONFLICT (it is paused; see wq_queue_resume); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+/* Take jobs again: disabled -> active, or paused if it was paused before or meanwhile. Waiting
+ * consumers wake up. Enabling a queue that is not disabled is WQ_OK and changes nothing.
+ * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1275,11 +1385,16 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
 
 /* Enqueue one job. It is ready at once, or delayed until its time.
  * Payload and headers are copied; any byte is legal and comes back as given.
- * `out` (may be NULL) gets the job's id.
- * When memory is full of unfinished work it waits for the checkpoint that makes room.
- * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED
- *          (all three name the field), WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * `out` (may be NULL) gets the job's id. With keys it may meet a job that holds one: WQ_DUPLICATE,
+ * `out` gets that job's id, and nothing changed. It is told when the record of that job has reached
+ * the durability asked for, also with `call->cq`: no event follows.
+ * When memory is full of unfinished work it waits for the checkpoint that makes room. WQ_E_FULL:
+ * the queue is at its max_depth or max_bytes, or the store at its quota; a job that alone is over
+ * max_bytes is WQ_E_TOO_LARGE.
+ * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1293,7 +1408,10 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * returned. *accepted (may be NULL) is how many were taken.
  * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
  * all others the code that is returned. The payloads of one call have at most 512 MiB together.
- * Returns: WQ_OK (n taken); WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
+ * A job that meets the holder of a key (maybe an earlier job of this call) is no refusal: it alone
+ * has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
+ * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
+ *          WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
@@ -1520,9 +1638,14 @@ WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batc
 WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq_batch **batch,
                            wq_error *err);
 
-/* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero.
- * Of several replays of one entry exactly one wins; the others answer WQ_STALE.
- * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
+/* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero and a
+ * generation of its own. Payload, time of enqueue, last error, number of replays and the time of
+ * its first death stay with it. A unique key that its death freed (WQ_UNIQUE_DONE) is taken again.
+ * Of several replays of one entry exactly one wins; the others answer WQ_STALE. The status of the
+ * queue does not matter, but its max_depth and max_bytes do, whatever its policy: WQ_E_FULL.
+ * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
+ *          message names it, the dead letter stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this
+ *          queue),
  *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
  *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
@@ -1543,6 +1666,31 @@ WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation,
 WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
                               wq_error *err);
 
+/* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
+ * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
+ * is not taken, also not a second time. Stopped by the token, the callback, a full queue or a
+ * failure, what is replayed by then stays so and is told in `report` (may be NULL).
+ * One flush at the end makes all of it durable; call->lsn is the last of its records.
+ * Returns: WQ_OK (also if none was found; then call->lsn is 0); WQ_CANCELLED (stopped by the token
+ *          or the callback); WQ_E_FULL (the queue has no room for the next; it drops no job for a
+ *          replay); WQ_E_INVALID (also a filter without a condition), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_replay_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
+
+/* Remove all dead letters that the filter wants for ever, the oldest first; else as
+ * wq_dead_replay_many, but needs no room.
+ * Returns: as wq_dead_replay_many, without WQ_E_FULL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
+
 /* Remove all dead letters of the queue for ever, in one change.
  * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
  * Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID, WQ_E_UNSUPPORTED,
@@ -1552,6 +1700,60 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  *             nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+
+/* ================================================================================== unique keys */
+
+/* Keys are bytes, of one queue. A job may have a unique or a debounce key, and an idempotency key.
+ *
+ * Unique key: one job of the queue holds it at a time. An enqueue that meets the holder answers
+ * WQ_DUPLICATE with its id. What frees the key, in the same change: the holder's end (acked,
+ * cancelled, removed, cleared, its queue deleted) in every scope; besides its first lease
+ * (WQ_UNIQUE_STARTED), its death (WQ_UNIQUE_STARTED, WQ_UNIQUE_DONE), unique_ttl_ms,
+ * wq_key_release. Nack, release and lost leases leave it, so a retry meets nobody. A job whose key
+ * went to another one leaves that alone.
+ * Debounce key: of jobs that come one after another, each within debounce_ms of the last, only the
+ * last one runs. A later job takes the place of the one that waits, which is gone for good (it
+ * counts as cancelled), and puts the time off to debounce_ms from then, up to debounce_max_ms after
+ * the first of them: what the first one said counts. One that was leased, or whose maximum wait is
+ * over, is left alone; the next job begins anew.
+ * Idempotency key: for idempotency_ms the answer to a further enqueue is WQ_DUPLICATE with the
+ * first job's id, whatever became of that job, also after a clear. For producers that repeat a
+ * request of which they do not know whether it got through. It is asked before the others.
+ * Export and import carry keys with their jobs; the window of a job that has ended stays behind. */
+
+/* Which job holds this key; for an idempotency key: which job a further enqueue would answer with.
+ * Returns: WQ_OK with *job_id set; else *job_id is 0: WQ_E_NOT_FOUND (nobody, or queue deleted);
+ *          WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             uint64_t *job_id, wq_error *err);
+
+/* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
+ * NULL) is that job.
+ * Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it);
+ *          WQ_E_NOT_FOUND (nobody holds it, or queue deleted); WQ_E_INVALID (also
+ *          WQ_KEY_IDEMPOTENCY), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             wq_call *call, uint64_t *job_id, wq_error *err);
+
+/* Give up the unique key of a job before its scope ends; by the holder of its lease only.
+ * WQ_OK as well if it holds none (any more); then call->lsn is 0.
+ * Returns: WQ_OK; WQ_STALE (the lease is held by this generation no more); WQ_E_NOT_FOUND (no such
+ *          id, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
 
 /* ============================================================================= completion queue */
 
@@ -1849,13 +2051,15 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  * remember that". There is no state in between, for nobody, and none after a crash.
  * Every operation is judged by the state before the first: none sees what another one does. A key
  * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
- * order of the operations.
+ * order of the operations. They have no unique, debounce or idempotency key (WQ_E_UNSUPPORTED), and
+ * none takes the place of another: a full queue is WQ_E_FULL, also if it drops its oldest.
  * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
  * of the operation that was refused, which the message names as well; n if it was none of them.
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
  *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
- *          WQ_DISABLED (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID, WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import),
+ *          WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
@@ -1885,6 +2089,8 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
 #define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
 #define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
+#define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
+#define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
@@ -1943,8 +2149,8 @@ typedef struct wq_queue_error {
 #define WQ_WHY_DEAD 256u        /* it is a dead letter */
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
-#define WQ_WHY_GROUP (1u << 24) /* job: as many of its group run as may; it is parked */
-#define WQ_WHY_RATE (1u << 25)  /* job: the rate of the queue lets none begin until `until_ms` */
+#define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -1952,7 +2158,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
+                                 a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */
@@ -1984,9 +2191,11 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
+  uint64_t parked;             /* ready jobs that wait for a slot of their group */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \
-  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Take up to `n` events behind the cursor, in the order of their changes (of the log);
  * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.

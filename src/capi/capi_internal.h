@@ -242,6 +242,12 @@ Status check_stride(size_t stride, const char* field) {
   return bad_struct_size(field, stride, first_release_bytes<T>);
 }
 wq_queue_config public_config(const QueueConfig& in);  // queue.cc
+// Limits of a queue, its caps of dead letters, and the pause behind its status. limits.cc
+constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
+                                       WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
+                                       WQ_CONFIG_DEAD_MAX_AGE;
+void read_limits(const wq_queue_config& in, QueueConfig& out);
+void write_limits(const QueueConfig& in, wq_queue_config& out);
 void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,

@@ -31,6 +31,9 @@ Status read_query(const wq_dead_query* given, DeadQuery& out) {
   out.reason = static_cast<DeadReason>(in->reason);
   out.from_ms = in->from_ms;
   out.until_ms = in->until_ms;
+  Bytes error_part;
+  WQ_TRY(read_bytes(in->error_part.data, in->error_part.len, "query.error_part", error_part));
+  out.error_part = as_text(error_part);
   return {};
 }
 

@@ -81,6 +81,7 @@ Status read_options(const wq_store_options& in, EngineOptions& out) {
   set_if_given(out.disk_reserve_bytes, in.disk_reserve_bytes);
   set_if_given(out.memory_window_ms, in.memory_window_ms);
   out.events_max = in.events_max;
+  out.quota_bytes = in.quota_bytes;
   return {};
 }
 

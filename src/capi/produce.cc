@@ -1,6 +1,7 @@
 // Produce: enqueue one or many, cancel, read one job.
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "capi/specs.h"
 #include "engine/admit.h"
 
@@ -22,8 +23,9 @@ Status HeaderViews::read(const wq_header* headers, size_t count) {
 }
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  constexpr uint32_t job_bits = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT;
-  if (in.flags & ~job_bits) return unknown_bits("spec.flags", in.flags & ~job_bits);
+  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
+  if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
+  out.dry_run = in.flags & WQ_JOB_DRY_RUN;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -42,13 +44,13 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   out.traits.timeout_ms = in.timeout_ms;
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
-  if (in.reserved_0 != 0) return invalid_field("spec.reserved_0", "is not 0");
+  if (in.reserved_1 != 0) return invalid_field("spec.reserved_1", "is not 0");
   Bytes group;
   WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
   out.traits.group = as_text(group);
   out.traits.group_limit = in.group_limit;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
-  return {};
+  return read_spec_keys(in, out);
 }
 
 namespace {
@@ -66,10 +68,10 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   WQ_TRY(read_spec(*in, headers, spec));
   spec.headers = headers.from(0, headers.size());
   JobId id = 0;
-  WQ_TRY(engine.enqueue(queue.id, spec, how.options(), id));
-  told.job_id = id;
-  told.lsn = how.options().lsn;
-  return {};
+  Status status = engine.enqueue(queue.id, spec, how.options(), id);
+  if (!status.is_error()) told.job_id = id;  // WQ_DUPLICATE: the holder
+  if (status.ok()) told.lsn = how.options().lsn;
+  return status;
 }
 
 Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* given, wq_call* call,
@@ -97,6 +99,9 @@ struct ReadSpecs {
       JobSpec spec;
       refusal = in.read_element(array, i, stride, "spec");
       if (refusal.ok()) refusal = read_spec(*in, headers, spec);
+      if (refusal.ok() && !specs.empty() && spec.dry_run != specs[0].dry_run) {
+        refusal = invalid_field("spec.flags", "has WQ_JOB_DRY_RUN in some jobs of the call only");
+      }
       if (!refusal.ok()) break;
       specs.push_back(std::move(spec));
       header_ends.push_back(headers.size());
@@ -131,10 +136,13 @@ struct ManyOut {
   }
 };
 
-// Codes and ids for all n: the first `taken` have their ids in `outcomes`, the rest was refused.
+// Codes and ids for all n: the first `taken` have theirs in `outcomes`, the rest was refused.
 void tell_many(const ManyOut& out, std::span<const EnqueueOutcome> outcomes, size_t taken,
                Code refusal, Lsn lsn) {
-  for (size_t i = 0; i < taken; i++) out.tell(i, Code::ok, outcomes[i].id, lsn);
+  for (size_t i = 0; i < taken; i++) {
+    const bool ok = outcomes[i].code == Code::ok;
+    out.tell(i, outcomes[i].code, outcomes[i].id, ok ? lsn : 0);
+  }
   for (size_t i = taken; i < out.n; i++) out.tell(i, refusal, 0, 0);
 }
 
@@ -159,7 +167,7 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
       taken = result.value();
     }
   }
-  if (status.ok() && taken < read.specs.size() && read.refusal.ok()) {
+  if (status.ok() && taken < outcomes.size() && outcomes[taken].code != Code::ok) {
     const Code code = outcomes[taken].code;
     // Some are enqueued by now, so this must be told one way or another.
     status = status_with_text(code, [&] {
@@ -167,7 +175,10 @@ Status enqueue_all(Engine& engine, const wq_queue& queue, ReadSpecs& read, bool 
     });
   }
   if (status.ok()) status = read.refusal;
-  if (accepted) *accepted = taken;
+  size_t duplicates = 0;
+  for (size_t i = 0; i < taken; i++) duplicates += outcomes[i].code == Code::duplicate;
+  if (status.ok() && duplicates > 0 && duplicates == taken) status = Code::duplicate;
+  if (accepted) *accepted = taken - duplicates;
   tell_many(out, outcomes, taken, status.code(), how.options().lsn);
   return status;
 }

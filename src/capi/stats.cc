@@ -52,6 +52,8 @@ wq_store_stats to_public(const EngineStats& in) {
   out.checkpoint_us_last = static_cast<uint64_t>(in.checkpoint_us_last);
   out.checkpoint_us_max = static_cast<uint64_t>(in.checkpoint_us_max);
   out.waiting = in.waiting;
+  out.job_bytes = in.job_bytes;
+  out.quota_bytes = in.quota_bytes;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/capi_internal.h"
+#include "capi/keys.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -33,6 +34,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   out.leased_ms = row.leased_ms;
   out.dead_reason = row.state == JobState::dead ? static_cast<uint32_t>(row.reason) : 0;
+  out.first_dead_ms = row.first_dead_ms;
   out.backoff_kind = static_cast<uint32_t>(backoff.kind);
   out.backoff_base_ms = backoff.base_ms;
   out.backoff_max_ms = backoff.max_ms;
@@ -55,6 +57,7 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.backoff_jitter_permille = backoff.jitter_permille;
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
+  tell_record_keys(job, out);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
   return out;
@@ -131,9 +134,11 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.lease_ms = in->lease_ms;
   out.durability = static_cast<Durability>(in->durability);
   out.status = static_cast<QueueStatus>(in->status);
+  out.pause_kept = in->status == WQ_STATUS_DISABLED && in->consumers_paused != 0;
   out.version = in->version;
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
+  read_limits(*in, out);
   if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
   read_gates(*in, out);
   if (in->group_limit == 0) out.group_limit = 1;  // of a program that knows of no groups
@@ -157,6 +162,8 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.cancelled = in->cancelled_total;
   out.cleared = in->cleared_total;
   out.jobs_expired = in->jobs_expired_total;
+  out.dropped = in->dropped_total;
+  out.dead_dropped = in->dead_dropped_total;
   return {};
 }
 
@@ -201,7 +208,7 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
-  if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
+  if (in.reserved_3 != 0) return invalid_field("job.reserved_3", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
@@ -218,6 +225,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   row.generation = in.generation;
   row.since_ms = in.since_ms;
   row.leased_ms = in.leased_ms;
+  row.first_dead_ms = in.first_dead_ms;
   row.position = row.state == JobState::delayed ? static_cast<uint64_t>(in.due_ms) : 0;
   Bytes error;
   WQ_TRY(read_bytes(in.last_error.data, in.last_error.len, "last_error", error));
@@ -225,6 +233,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   Bytes progress;
   WQ_TRY(read_bytes(in.progress.data, in.progress.len, "progress", progress));
   row.progress = as_text(progress);
+  WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   WQ_TRY(read_limits(in, envelope));
   envelope.enqueued_ms = in.enqueued_ms;

@@ -58,15 +58,22 @@ void add_show(CLI::App& app, Command& chosen) {
 
 void add_dead_filters(CLI::App& command, DeadOptions& options) {
   command
-      .add_option(
-          "--reason", options.reason,
-          "failed, lease_expired, timeout, retry_until, max_exceptions, cancelled, expired, "
-          "unknown_type")
+      .add_option("--reason", options.reason,
+                  "Why: failed, lease_expired, timeout, ... (docs/CLI.md)")
       ->check(CLI::IsMember({"failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
                              "cancelled", "expired", "unknown_type"})
                   .description(""));
   command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
   command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
+  command.add_option("--error", options.error, "The last error has this text in it")
+      ->type_name("TEXT");
+}
+
+void add_dead_bulk(CLI::App& command, DeadOptions& options, const char* verb) {
+  add_dead_filters(command, options);
+  command.add_flag("--all", options.all, "With no filter: all of them");
+  command.add_option("-n,--limit", options.limit, "At most this many");
+  command.add_flag("--dry-run", options.dry_run, std::string("Only count what it would ") + verb);
 }
 
 using DeadCommand = int (*)(Context&, const DeadOptions&);
@@ -94,7 +101,7 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
   wq dead ls --since 1d
   wq dead show 12:34
   wq dead replay 12:34
-  wq dead replay -q mail --all --reason lease_expired --dry-run
+  wq dead replay -q mail --reason lease_expired --dry-run
   wq dead purge -q mail --yes)");
 
   auto options = std::make_shared<DeadOptions>();
@@ -124,19 +131,26 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
       add_dead_command(dead, chosen, "replay", "Make them ready again, attempts from zero", options,
                        run_dead_replay);
   add_texts(replay, "entry", options->entries, "Entries");
-  add_dead_filters(replay, *options);
-  replay.add_flag("--all", options->all, "All that the other options leave");
-  replay.add_option("-n,--limit", options->limit, "At most this many");
-  replay.add_flag("--oldest", options->oldest_first, "Oldest first");
-  replay.add_flag("--dry-run", options->dry_run, "Only print what it would replay");
+  add_dead_bulk(replay, *options, "replay");
   replay.footer(
-      "  wq dead replay 12:34\n"
-      "  wq dead replay -q mail --all --reason lease_expired --dry-run");
+      R"(With a filter, or --all, the oldest come first; the more there are, the longer it takes,
+and it can be stopped at any time (Ctrl-C): what is replayed by then stays so. A full queue takes no
+more: exit code 8, and it says how many were replayed.
+
+  wq dead replay 12:34
+  wq dead replay -q mail --reason lease_expired --since 2h --limit 1000 --dry-run
+  wq dead replay -q mail --error "connection refused"
+  wq dead replay --all)");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& rm = add_dead_command(dead, chosen, "rm", "Remove them for ever", options, run_dead_rm);
-  add_texts(rm, "entry", options->entries, "Entries")->required();
-  rm.footer("  wq dead rm 12:34");
+  add_texts(rm, "entry", options->entries, "Entries");
+  add_dead_bulk(rm, *options, "remove");
+  rm.add_flag("--yes", options->yes, "With a filter or --all: really");
+  rm.footer(
+      "  wq dead rm 12:34\n"
+      "  wq dead rm -q mail --until 30d --dry-run\n"
+      "  wq dead rm -q mail --until 30d --yes");
 
   options = std::make_shared<DeadOptions>();
   CLI::App& purge = add_dead_command(dead, chosen, "purge", "Remove all of a queue for ever",
@@ -151,10 +165,17 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   const auto options = std::make_shared<QueueSetOptions>();
   QueueSetOptions& o = *options;
   command.footer(
-      "  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m\n"
-      "  wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms\n"
-      "  wq queue set mail --rate 100/1m:20         # 20 at once after an idle time\n"
-      "  wq queue set mail --rate none --group-limit 2");
+      R"(A queue at --max-depth or --max-bytes refuses pushes (exit code 8), or drops its oldest
+ready jobs for them; settles, retries and delayed jobs whose time has come always go on. Dead
+letters over --dead-max or --dead-age are dropped, the oldest first. wq stat --json counts what was
+dropped.
+
+  wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m
+  wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms
+  wq queue set mail --rate 100/1m:20         # 20 at once after an idle time
+  wq queue set mail --rate none --group-limit 2
+  wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
+  wq queue set mail --dead-max 10000 --dead-age 30d)");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
       ->check(
@@ -162,16 +183,27 @@ void add_queue_set(CLI::App& queue, Command& chosen) {
   command.add_option("--max-retries", o.max_retries, "Attempts after the first")
       ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
-  command.add_option(
-      "--backoff", o.backoff,
-      "fixed:5s, exponential:1s..10m, list:1s,5s,1m, none; ~20% behind it: by chance "
-      "up to 20% shorter");
+  command.add_option("--backoff", o.backoff,
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command
       .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
       ->type_name("DURATION");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
+  command.add_option("--max-depth", o.max_depth, "Bound of ready and delayed jobs; 0: none")
+      ->check(CLI::NonNegativeNumber.description(""));
+  command.add_option("--max-bytes", o.max_bytes, "Bound of what they take; 0: none")
+      ->type_name("SIZE");
+  command.add_option("--full-policy", o.full_policy, "At a bound: refuse, drop-oldest")
+      ->check(CLI::IsMember({"refuse", "drop-oldest"}).description(""))
+      ->type_name("POLICY");
+  command.add_option("--dead-max", o.dead_max, "Bound of dead letters; 0: none")
+      ->check(CLI::NonNegativeNumber.description(""));
+  command
+      .add_option("--dead-age", o.dead_age,
+                  "Drop dead letters this long after their death; 0: never")
+      ->type_name("DURATION");
   command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
       ->type_name("RATE");
   command
@@ -202,6 +234,7 @@ void add_queue(CLI::App& app, Command& chosen) {
   queue.footer(R"(  wq queue set mail --max-retries 5 --backoff exponential:1s..10m
   wq queue pause mail                    # no job is handed out; pushes go on
   wq queue disable mail                  # pushes are refused too (exit code 8)
+  wq queue enable mail                   # pushes go on; if it was paused, it still is
   wq queue clear mail --state delayed --yes
   wq queue rm mail --yes)");
   add_queue_set(queue, chosen);
@@ -215,7 +248,7 @@ void add_queue(CLI::App& app, Command& chosen) {
       {"pause", "Hand out no jobs; take pushes", QueueAction::pause},
       {"resume", "End a pause", QueueAction::resume},
       {"disable", "Hand out no jobs and refuse pushes", QueueAction::disable},
-      {"enable", "Make a disabled queue active", QueueAction::enable},
+      {"enable", "Take pushes again; a pause goes on", QueueAction::enable},
   };
   for (const Entry& entry : entries) {
     add_queue_command(queue, chosen, entry.name, entry.description, entry.action,

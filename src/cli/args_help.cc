@@ -43,7 +43,8 @@ CLI::Validator value_check(bool may_be_empty, bool is_number) {
     if (value.empty() && !may_be_empty) {
       return "is empty; give it a value, or leave the option out";
     }
-    if (is_number && value.find_first_not_of("0123456789") != value.npos) {
+    const size_t sign = value.starts_with('-') ? 1 : 0;
+    if (is_number && value.find_first_not_of("0123456789", sign) != value.npos) {
       return "'" + printable(value, 60) + "' is not a whole number";
     }
     return "";

@@ -23,12 +23,8 @@ void add_group(CLI::App& command, PushOptions& o) {
       ->needs("--group");
 }
 
-void add_push(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
-  const auto options = std::make_shared<PushOptions>();
-  PushOptions& o = *options;
-  command.footer(
-      R"(Each argument is a job. Without arguments, or with - alone, each line of standard
+constexpr const char* push_footer =
+    R"(Each argument is a job. Without arguments, or with - alone, each line of standard
 input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is
 one, carriage returns stay. Prints the ids of argument jobs; --ids prints them for lines too.
 
@@ -39,15 +35,32 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   wq push --delay 10m --priority 5 "later, but before others"
   wq push --group user-7 a b c             # one after the other, others go on meanwhile
   wq push -- -x                            # -- before payloads that begin with -
+  wq push -q mail --test x                 # exit code 0, or 8: the queue is disabled or full
   wq push --format jsonl < jobs.jsonl      # options per job:
     {"payload":"hello","delay_ms":60000,"priority":5,"max_attempts":3}
     {"payload_base64":"/wAB","headers":{"type":"image"},"run_at_ms":1893456000000}
     {"payload":"x","backoff":{"kind":"exponential","base_ms":1000,"max_ms":60000}}
     {"payload":"x","timeout_ms":5000,"fail_on_timeout":true,"expires_at_ms":1893456000000}
+    {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
+    {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
+    {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
     {"payload":"x","group":"user-7","group_limit":2}
+  wq push --unique user:5 "sync user 5"    # not while another job of that key is there
+  wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
+  wq push --once request-17 x              # pushed again within a day it is the same job
+
+A job that meets another one of its key is not pushed: the id of that one is printed, and if it was
+so with all of them the exit code is 8.
 
 A bad line in a file, or in JSON from a pipe, is told with its number and field, and nothing is
-pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)");
+pushed; with --partial the jobs before it are. Lines of a pipe are pushed as they come.)";
+
+void add_push(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("push", "Put jobs into a queue");
+  const auto options = std::make_shared<PushOptions>();
+  PushOptions& o = *options;
+  command.footer(push_footer);
+
   add_texts(command, "payload", o.payloads, "Payloads, one job each");
   command.add_option("-q,--queue", o.queue, "Queue; made if it is not there")
       ->type_name("NAME")
@@ -69,8 +82,7 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
   command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
       ->check(CLI::Range(1, 1'000'001).description(""));
   command.add_option("--backoff", o.backoff,
-                     "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's; "
-                     "~20% behind it: by chance up to 20% shorter");
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
       ->type_name("DURATION");
   command.add_flag("--fail-on-timeout", o.fail_on_timeout, "The first timeout is the last attempt");
@@ -85,6 +97,9 @@ pushed; with --partial the jobs before it are. Lines of a pipe are pushed as the
       ->type_name("SIZE");
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
+  add_key_options(command, o.keys);
+  command.add_flag("--test", o.test,
+                   "Push nothing: only say whether the queue would take the jobs");
   add_durability(command, o.durability);
   command.callback([options, &chosen, &command] {
     options->file_given = command.count("--file") > 0;
@@ -218,7 +233,7 @@ void add_settles(CLI::App& app, Command& chosen) {
       "  wq nack 12:34 --dead --error 'no such address'");
   nack.add_option("--error", options->error, "Error text, kept with the job");
   nack.add_option("--reason", options->reason,
-                  "Why it is dead, if it is: failed, timeout, cancelled, expired, unknown_type")
+                  "If dead: failed, timeout, cancelled, expired, unknown_type")
       ->check(CLI::IsMember({"failed", "timeout", "cancelled", "expired", "unknown_type"})
                   .description(""));
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/job_keys.h"
 
 namespace wq::cli {
 
@@ -28,6 +29,8 @@ struct PushOptions {
   uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
+  KeyOptions keys;
+  bool test = false;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -87,6 +90,16 @@ struct ProgressOptions {
 };
 int run_progress(Context& context, const ProgressOptions& options);
 
+// ---- key.cc
+struct KeyCommandOptions {
+  std::string queue = "default";
+  std::string kind = "unique";
+  std::string key;  // release: a token
+};
+int run_key_show(Context& context, const KeyCommandOptions& options);
+int run_key_cancel(Context& context, const KeyCommandOptions& options);
+int run_key_release(Context& context, const KeyCommandOptions& options);
+
 // ---- inspect.cc
 struct StatOptions {
   std::string queue;  // empty: all
@@ -110,7 +123,7 @@ int run_show(Context& context, const ShowOptions& options);
 struct DeadOptions {
   std::string queue;  // empty: found by the entry
   std::vector<std::string> entries;
-  std::string reason, since, until, payload_file;
+  std::string reason, since, until, error, payload_file;
   uint64_t cursor = 0;
   uint32_t limit = 0;
   bool oldest_first = false;
@@ -128,6 +141,8 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 struct QueueSetOptions {
   std::string queue;
   std::string lease, backoff, durability, job_ttl, rate;
+  std::string max_bytes, full_policy, dead_age;  // empty: not given
+  int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/dead_bulk.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
 #include "cli/text.h"
@@ -21,6 +22,7 @@ wq_dead_query query_of(const DeadOptions& options) {
   query.reason = dead_reason_of("--reason", options.reason);
   query.from_ms = parse_bound_ms("--since", options.since);
   query.until_ms = parse_bound_ms("--until", options.until);
+  query.error_part = bytes_of(options.error);
   return query;
 }
 
@@ -75,6 +77,7 @@ void tell_more(Output& out, const DeadOptions& options, const std::string& name,
   if (!options.reason.empty()) command += " --reason " + options.reason;
   if (!options.since.empty()) command += " --since " + options.since;
   if (!options.until.empty()) command += " --until " + options.until;
+  if (!options.error.empty()) command += " --error '" + printable(options.error) + "'";
   if (cursor != 0) command += " --cursor " + std::to_string(cursor);
   out.note("more: " + command);
 }
@@ -151,43 +154,6 @@ int each_named_entry(Context& context, const DeadOptions& options, const char* d
   return exit_code;
 }
 
-// Nothing is told before one flush at the end has made all of it durable; a flush for each would
-// take a millisecond apiece.
-int replay_matching(Context& context, const DeadOptions& options) {
-  const wq_dead_query query = query_of(options);
-  const Store store = context.open_store();
-  std::vector<wq_token> entries;
-  wq_error err = WQ_ERROR_INIT;
-  for (const std::string& name : queues_of(store, options)) {
-    const uint64_t left = options.limit == 0 ? 0 : options.limit - entries.size();
-    if (options.limit != 0 && left == 0) break;
-    const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
-    each_dead(queue, query, left, [&](const Batch& batch, size_t i) {
-      const wq_job job = job_at(batch, i);
-      wq_call call = WQ_CALL_INIT;
-      call.durability = WQ_MEMORY;
-      const int32_t code = options.dry_run
-                               ? WQ_OK
-                               : wq_dead_replay(queue.get(), job.id, job.generation, &call, &err);
-      if (code == WQ_STALE) return;  // the entry is gone since it was listed
-      check(code, err);
-      entries.push_back({job.id, job.generation});
-    });
-  }
-  check(wq_store_sync(store.get(), &err), err);
-  Output& out = context.out();
-  for (const wq_token& entry : entries) {
-    if (out.json()) {
-      tell_entry(out, entry, options.dry_run ? "would_replay" : "replayed", WQ_OK, "");
-    } else if (options.dry_run) {
-      out.line(token_text(entry.id, entry.generation));
-    }
-  }
-  out.note((options.dry_run ? "would replay " : "replayed ") +
-           plural(entries.size(), "dead letter"));
-  return entries.empty() ? exit_empty : exit_ok;
-}
-
 }  // namespace
 
 int run_dead_ls(Context& context, const DeadOptions& options) {
@@ -252,17 +218,12 @@ int run_dead_show(Context& context, const DeadOptions& options) {
 }
 
 int run_dead_replay(Context& context, const DeadOptions& options) {
-  const bool filtered =
-      options.all || !options.reason.empty() || !options.since.empty() || !options.until.empty();
-  if (filtered == !options.entries.empty()) {
-    fail_usage("dead replay: name entries, or choose by --all, --reason, --since or --until");
-  }
-  if (filtered) return replay_matching(context, options);
-  if (options.dry_run) fail_usage("--dry-run goes with --all, --reason, --since or --until");
+  if (dead_filter_given("dead replay", options)) return replay_matching(context, options);
   return each_named_entry(context, options, "replayed", wq_dead_replay);
 }
 
 int run_dead_rm(Context& context, const DeadOptions& options) {
+  if (dead_filter_given("dead rm", options)) return remove_matching(context, options);
   return each_named_entry(context, options, "removed", wq_dead_remove);
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 template <size_t n>
 const char* name_in(const char* const (&names)[n], uint32_t number) {
@@ -62,6 +64,12 @@ Record queue_record(const wq_queue_record& queue) {
                                      config.backoff_count, config.backoff_jitter_permille))
       .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version)
+      .add("consumers_paused", config.consumers_paused != 0)
+      .add("max_depth", config.max_depth)
+      .add("max_bytes", config.max_bytes)
+      .add("full_policy", full_policy_name(config.full_policy))
+      .add("dead_max_count", config.dead_max_count)
+      .add("dead_max_age_ms", config.dead_max_age_ms)
       .add("group_limit", config.group_limit);
   if (config.rate_count != 0) {
     Record rate;
@@ -82,7 +90,9 @@ Record queue_record(const wq_queue_record& queue) {
       .add("replayed", stats.replayed_total)
       .add("cancelled", stats.cancelled_total)
       .add("cleared", stats.cleared_total)
-      .add("jobs_expired", stats.jobs_expired_total);
+      .add("jobs_expired", stats.jobs_expired_total)
+      .add("dropped", stats.dropped_total)
+      .add("dead_dropped", stats.dead_dropped_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -104,7 +114,8 @@ Record job_record(const wq_job_record& job) {
       .add("replays", job.replays)
       .add("enqueued_ms", job.enqueued_ms)
       .add("since_ms", job.since_ms)
-      .add("leased_ms", job.leased_ms);
+      .add("leased_ms", job.leased_ms)
+      .add("first_dead_ms", job.first_dead_ms);
   if (job.state == WQ_STATE_DELAYED) record.add("due_ms", job.due_ms);
   if (job.state == WQ_STATE_DEAD) record.add("dead_reason", name_in(dead_reasons, job.dead_reason));
   if (job.backoff_kind != 0) {
@@ -118,6 +129,19 @@ Record job_record(const wq_job_record& job) {
   if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
   if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
   if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
+  if (job.key_rule != 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.key))
+        .add("rule", name_in(key_rule_names, job.key_rule))
+        .add("time_ms", job.key_ms)
+        .add("until_ms", job.key_until_ms);
+    record.add("key", std::move(key));
+  }
+  if (job.idempotency_key.len > 0) {
+    Record key;
+    key.add_bytes("key", view_of(job.idempotency_key)).add("window_ms", job.idempotency_ms);
+    record.add("idempotency", std::move(key));
+  }
   if (job.group.len > 0) {
     record.add_bytes("group", view_of(job.group));
     if (job.group_limit != 0) record.add("group_limit", job.group_limit);

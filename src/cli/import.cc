@@ -31,7 +31,10 @@ constexpr uint64_t line_bytes_extra = 1 << 20;
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
 constexpr const char* durability_names[] = {"", "memory", "process", "power"};
+constexpr const char* policy_names[] = {"refuse", "drop-oldest"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
+constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
+                                          "debounce"};
 
 // The members of one object; every one must be asked for, or it is an error.
 class Members {
@@ -58,6 +61,11 @@ class Members {
       if (text == names[i] && !text.empty()) return static_cast<uint32_t>(i);
     }
     fail_field(field(name), "'" + printable(text, 40) + "' is not known");
+  }
+  bool flag(const char* name) {
+    const Json& value = get(name);
+    if (!value.is_boolean()) fail_field(field(name), "must be true or false");
+    return value.get<bool>();
   }
   std::string bytes(const char* name) {
     known_.insert(name);
@@ -123,7 +131,7 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, group;
+  std::string payload, last_error, progress, key, idempotency_key, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -139,6 +147,8 @@ struct ImportedJob {
     record.last_error = bytes_of(last_error);
     record.progress = bytes_of(progress);
     record.backoff_jitter_permille = backoff.jitter_permille;
+    record.key = bytes_of(key);
+    record.idempotency_key = bytes_of(idempotency_key);
     record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
@@ -165,6 +175,23 @@ void read_limits(Members& members, ImportedJob& job) {
   }
 }
 
+void read_keys(Members& members, ImportedJob& job) {
+  if (members.has("key")) {
+    Members key("key", members.get("key"));
+    job.key = key.bytes("key");
+    job.record.key_rule = key.one_of("rule", key_rule_names);
+    job.record.key_ms = key.time("time_ms");
+    job.record.key_until_ms = key.time("until_ms");
+    key.finish();
+  }
+  if (members.has("idempotency")) {
+    Members key("idempotency", members.get("idempotency"));
+    job.idempotency_key = key.bytes("key");
+    job.record.idempotency_ms = key.time("window_ms");
+    key.finish();
+  }
+}
+
 void read_job(Members& members, ImportedJob& job) {
   wq_job_record& record = job.record;
   record.id = members.number("job");
@@ -179,6 +206,7 @@ void read_job(Members& members, ImportedJob& job) {
   record.enqueued_ms = members.time("enqueued_ms");
   record.since_ms = members.time("since_ms");
   record.leased_ms = members.time("leased_ms");
+  if (members.has("first_dead_ms")) record.first_dead_ms = members.time("first_dead_ms");
   if (record.state == WQ_STATE_DELAYED) record.due_ms = members.time("due_ms");
   if (record.state == WQ_STATE_DEAD) {
     record.dead_reason = members.one_of("dead_reason", dead_reasons);
@@ -200,9 +228,21 @@ void read_job(Members& members, ImportedJob& job) {
       header.finish();
     }
   }
+  read_keys(members, job);
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
+}
+
+// Members that exports of earlier builds do not have.
+void read_limits(Members& settings, wq_queue_config& config) {
+  if (!settings.has("max_depth")) return;
+  config.consumers_paused = settings.flag("consumers_paused");
+  config.max_depth = settings.number("max_depth");
+  config.max_bytes = settings.number("max_bytes");
+  config.full_policy = settings.one_of("full_policy", policy_names);
+  config.dead_max_count = settings.number("dead_max_count");
+  config.dead_max_age_ms = settings.time("dead_max_age_ms");
 }
 
 class Importer {
@@ -263,6 +303,7 @@ class Importer {
     config.lease_ms = settings.time("lease_ms");
     config.durability = settings.one_of("durability", durability_names);
     config.version = settings.number("version");
+    read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
     // Exports of before there were rates and groups have none.
@@ -289,6 +330,10 @@ class Importer {
     stats.cancelled_total = totals.number("cancelled");
     stats.cleared_total = totals.number("cleared");
     if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+    if (totals.has("dropped")) {
+      stats.dropped_total = totals.number("dropped");
+      stats.dead_dropped_total = totals.number("dead_dropped");
+    }
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

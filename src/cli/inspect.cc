@@ -41,7 +41,11 @@ Record queue_record(const NamedStats& queue) {
       .add("replayed_total", stats.replayed_total)
       .add("cancelled_total", stats.cancelled_total)
       .add("cleared_total", stats.cleared_total)
-      .add("jobs_expired_total", stats.jobs_expired_total);
+      .add("jobs_expired_total", stats.jobs_expired_total)
+      .add("dropped_total", stats.dropped_total)
+      .add("dead_dropped_total", stats.dead_dropped_total)
+      .add("waiting_bytes", stats.waiting_bytes)
+      .add("job_bytes", stats.job_bytes);
   return record;
 }
 
@@ -62,6 +66,7 @@ Record store_record(const std::string& path, const wq_store_stats& stats) {
       .add("resident_jobs", stats.resident_jobs)
       .add("resident_bytes", stats.resident_bytes)
       .add("memory_budget_bytes", stats.memory_budget_bytes)
+      .add("job_bytes", stats.job_bytes)
       .add("log_live_bytes", stats.log_live_bytes)
       .add("log_segments", stats.log_segments)
       .add("log_segments_spare", stats.log_segments_spare);

@@ -207,7 +207,8 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
   if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
   if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
-  const std::string problem = headers_problem(draft);
+  std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
+  if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
 }
 
@@ -242,6 +243,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.max_exceptions = draft.max_exceptions;
     if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
+    fill_keys(draft.keys, spec);
     specs_.push_back(spec);
   }
 }

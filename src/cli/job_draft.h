@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/job_keys.h"
+
 namespace wq::cli {
 
 struct Backoff {
@@ -38,6 +40,7 @@ struct JobDraft {
   int64_t expires_at_ms = 0, retry_until_ms = 0, timeout_ms = 0;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  JobKeys keys;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
 };

@@ -135,6 +135,55 @@ bool read_limit(const std::string& name, const Json& value, JobDraft& draft) {
   return true;
 }
 
+std::string key_member(const std::string& where, const Json& value, size_t members_max) {
+  if (!value.is_object()) fail_field(where, "must be an object with a key");
+  std::string key = bytes_member(where, value, "key");
+  if (key.empty()) fail_field(where + ".key", "is empty");
+  if (value.size() > members_max) fail_field(where, "has a member that is not known");
+  return key;
+}
+
+int64_t key_time(const std::string& where, const Json& object, const char* name, int64_t min) {
+  const auto found = object.find(name);
+  const std::string field = where + "." + name;
+  if (found == object.end() && min > 0) fail_field(field, "is missing");
+  if (found == object.end()) return 0;
+  return whole_number(field, *found, min, std::numeric_limits<int64_t>::max());
+}
+
+// The number of members that are known, of those that are there.
+size_t known_members(const Json& value, std::initializer_list<const char*> names) {
+  size_t known = 0;
+  for (const char* const name : names) known += value.contains(name);
+  return known;
+}
+
+void read_unique(const Json& value, JobKeys& keys) {
+  keys.unique =
+      key_member("unique", value, known_members(value, {"key", "key_base64", "until", "ttl_ms"}));
+  const auto until = value.find("until");
+  const std::string name = until == value.end() ? "done" : text_of("unique.until", *until);
+  keys.unique_until = name == "started" ? WQ_UNIQUE_STARTED
+                      : name == "done"  ? WQ_UNIQUE_DONE
+                      : name == "gone"  ? WQ_UNIQUE_GONE
+                                        : 0;
+  if (keys.unique_until == 0) fail_field("unique.until", "must be started, done or gone");
+  keys.unique_ttl_ms = key_time("unique", value, "ttl_ms", 0);
+}
+
+void read_debounce(const Json& value, JobKeys& keys) {
+  keys.debounce = key_member("debounce", value,
+                             known_members(value, {"key", "key_base64", "window_ms", "max_ms"}));
+  keys.debounce_ms = key_time("debounce", value, "window_ms", 1);
+  keys.debounce_max_ms = key_time("debounce", value, "max_ms", 0);
+}
+
+void read_idempotency(const Json& value, JobKeys& keys) {
+  keys.idempotency =
+      key_member("idempotency", value, known_members(value, {"key", "key_base64", "window_ms"}));
+  keys.idempotency_ms = key_time("idempotency", value, "window_ms", 1);
+}
+
 void read_field(const std::string& name, const Json& value, JobDraft& draft) {
   constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
   if (name == "payload") {
@@ -156,6 +205,12 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.max_attempts = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'001));
   } else if (name == "backoff") {
     read_backoff(value, draft);
+  } else if (name == "unique") {
+    read_unique(value, draft.keys);
+  } else if (name == "debounce") {
+    read_debounce(value, draft.keys);
+  } else if (name == "idempotency") {
+    read_idempotency(value, draft.keys);
   } else if (name == "group") {
     draft.group = text_of(name, value);
   } else if (name == "group_base64") {
@@ -166,7 +221,8 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
-               "max_exceptions, expires_at_ms, group, group_base64, group_limit");
+               "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
+               "group_base64, group_limit");
   }
 }
 

@@ -117,7 +117,8 @@ Record job_record(const Batch& batch, size_t i) {
       .add("enqueued_ms", job.enqueued_ms)
       .add("ready_ms", job.ready_ms)
       .add("leased_ms", job.leased_ms)
-      .add("deadline_ms", job.deadline_ms);
+      .add("deadline_ms", job.deadline_ms)
+      .add("first_dead_ms", job.first_dead_ms);
   if (job.group.len > 0) {
     record.add_bytes("group", view_of(job.group));
     record.add("parked", job.parked != 0);
@@ -162,6 +163,8 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   if (job.progress.len > 0) {
     card.add("  progress", printable(view_of(job.progress), payload_preview_columns));
   }
+  const bool died_before = job.first_dead_ms != 0 && job.first_dead_ms != job.dead_ms;
+  if (died_before) card.add("  first died", time_and_age(job.first_dead_ms));
   if (job.last_error.len > 0) {
     card.add("  last error", printable(view_of(job.last_error), payload_preview_columns));
   }

@@ -106,6 +106,7 @@ class Pusher {
 
   void push_group();
   uint64_t pushed() const { return pushed_; }
+  int exit_code() const { return pushed_ == 0 && duplicates_ > 0 ? exit_refused : exit_ok; }
   bool has_group() const { return !group_.empty(); }
   void finish();
   // How many jobs the input has, where that is known before the first is pushed.
@@ -122,7 +123,7 @@ class Pusher {
   Queue queue_;
   std::vector<JobDraft> group_;
   size_t group_bytes_ = 0;
-  uint64_t pushed_ = 0, first_id_ = 0, last_id_ = 0, total_ = 0;
+  uint64_t pushed_ = 0, duplicates_ = 0, first_id_ = 0, last_id_ = 0, total_ = 0;
   bool finishing_ = false;
   Stopwatch watch_;
 };
@@ -137,7 +138,7 @@ void Pusher::push_group() {
   const int32_t code =
       wq_enqueue_many(queue_.get(), specs.data(), specs.size(), sizeof(wq_job_spec), 0, &call,
                       enqueued.data(), sizeof(wq_enqueued), nullptr, &err);
-  if (code != WQ_OK) {
+  if (code != WQ_OK && code != WQ_DUPLICATE) {
     std::string message = message_of(code, err);
     if (code == WQ_DISABLED) message = status_problem(options_.queue, WQ_STATUS_DISABLED);
     if (code == WQ_E_NO_SPACE) message += "; " + free_space(context_.store_path());
@@ -147,9 +148,15 @@ void Pusher::push_group() {
     if (wq_error_maybe_committed(code)) message += "; these jobs may have been pushed all the same";
     throw Failure{exit_code_of(code), code, std::move(message)};
   }
-  pushed_ += group_.size();
-  if (first_id_ == 0) first_id_ = enqueued.front().job_id;
-  last_id_ = enqueued.back().job_id;
+  for (const wq_enqueued& job : enqueued) {
+    if (job.code != WQ_OK) {
+      ++duplicates_;
+      continue;
+    }
+    ++pushed_;
+    if (first_id_ == 0) first_id_ = job.job_id;
+    last_id_ = job.job_id;
+  }
   try {
     tell(enqueued);
   } catch (Failure& failure) {
@@ -162,9 +169,9 @@ void Pusher::push_group() {
 }
 
 std::string Pusher::were_not_pushed() const {
-  if (finishing_ || (total_ != 0 && total_ == pushed_)) return "";
+  if (finishing_ || (total_ != 0 && total_ == pushed_ + duplicates_)) return "";
   if (total_ == 0) return "; the rest of the input was not";
-  const uint64_t rest = total_ - pushed_;
+  const uint64_t rest = total_ - pushed_ - duplicates_;
   return "; the other " + format_count(rest) + (rest == 1 ? " was not" : " were not");
 }
 
@@ -174,7 +181,9 @@ void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
     if (out.json()) {
       Record record;
       record.add("id", job.job_id).add_bytes("queue", options_.queue);
-      out.record(record.add("lsn", job.lsn));
+      if (job.code == WQ_OK) record.add("lsn", job.lsn);
+      if (job.code != WQ_OK) record.add("duplicate", true);
+      out.record(record);
     } else if (options_.ids || !reads_input(options_) || options_.format == "whole") {
       out.line(std::to_string(job.job_id));
     }
@@ -185,8 +194,12 @@ void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
 void Pusher::finish() {
   finishing_ = true;
   push_group();
+  if (duplicates_ > 0) {
+    context_.out().note("not pushed: " + plural(duplicates_, "job") +
+                        ", another one has the key (see wq key)");
+  }
   if (pushed_ == 0) {
-    context_.out().note("nothing to push: the input has no job");
+    if (duplicates_ == 0) context_.out().note("nothing to push: the input has no job");
     return;
   }
   wq_error err = WQ_ERROR_INIT;
@@ -216,6 +229,7 @@ JobDraft base_draft(const PushOptions& options) {
     draft.retry_until_ms = parse_ahead_ms("--retry-until", options.retry_until);
   }
   if (!options.timeout.empty()) draft.timeout_ms = parse_duration_ms("--timeout", options.timeout);
+  draft.keys = parse_keys(options.keys);
   draft.group = options.group;
   draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
@@ -296,14 +310,15 @@ void push_lines(Context& context, const LineSource& source, LineReader& reader, 
   }
 }
 
-void push_input(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
+int push_input(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
   const InputFile input(options.file);
   if (options.format == "whole") {
     JobDraft draft = base_draft(options);
     draft.payload = read_all(input.fd(), input.name(), payload_bytes_max);
     Pusher pusher(context, options, payload_bytes_max);
     pusher.add(std::move(draft));
-    return pusher.finish();
+    pusher.finish();
+    return pusher.exit_code();
   }
   const LineSource source(options, payload_bytes_max);
   const bool from_memory = source.json() && !input.regular() && !options.partial;
@@ -324,9 +339,10 @@ void push_input(Context& context, const PushOptions& options, uint64_t payload_b
   LineReader reader = from_memory ? source.reader_of(text) : source.reader_of(input);
   push_lines(context, source, reader, pusher, input.size_bytes());
   pusher.finish();
+  return pusher.exit_code();
 }
 
-void push_arguments(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
+int push_arguments(Context& context, const PushOptions& options, uint64_t payload_bytes_max) {
   const JobDraft base = base_draft(options);
   Pusher pusher(context, options, payload_bytes_max);
   pusher.set_total(options.payloads.size());
@@ -336,11 +352,44 @@ void push_arguments(Context& context, const PushOptions& options, uint64_t paylo
     pusher.add(std::move(draft));
   }
   pusher.finish();
+  return pusher.exit_code();
+}
+
+}  // namespace
+
+namespace {
+
+// Asks for one job what the queue would answer; nothing is made, not even the queue.
+int test_push(Context& context, const PushOptions& options) {
+  if (options.payloads.size() > 1) fail_usage("--test: give one payload or none");
+  JobDraft draft = base_draft(options);
+  if (!options.payloads.empty()) draft.payload = options.payloads[0];
+  const Store store = context.open_store();
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
+  const std::vector<JobDraft> drafts{std::move(draft)};
+  const SpecList specs(drafts);
+  wq_job_spec spec = *specs.data();
+  spec.flags |= WQ_JOB_DRY_RUN;
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code = wq_enqueue(queue.get(), &spec, nullptr, nullptr, &err);
+  const std::string problem = code == WQ_DISABLED
+                                  ? status_problem(options.queue, WQ_STATUS_DISABLED)
+                                  : message_of(code, err);
+  if (context.out().json()) {
+    Record record;
+    record.add_bytes("queue", options.queue).add("outcome", wq_error_name(code));
+    context.out().record(record);
+  }
+  if (code != WQ_OK) throw Failure{exit_code_of(code), code, problem};
+  context.out().note("queue " + printable(options.queue, 60) +
+                     " would take it; nothing was pushed");
+  return exit_ok;
 }
 
 }  // namespace
 
 int run_push(Context& context, const PushOptions& options) {
+  if (options.test) return test_push(context, options);
   const uint64_t payload_bytes_max = options.payload_max.empty()
                                          ? payload_bytes_default_max
                                          : parse_size("--payload-max", options.payload_max);
@@ -358,11 +407,9 @@ int run_push(Context& context, const PushOptions& options) {
     if (options.file == "-" && ::isatty(STDIN_FILENO) == 1) {
       context.out().note("reading jobs from the terminal, one per line; Ctrl-D ends");
     }
-    push_input(context, options, payload_bytes_max);
-  } else {
-    push_arguments(context, options, payload_bytes_max);
+    return push_input(context, options, payload_bytes_max);
   }
-  return exit_ok;
+  return push_arguments(context, options, payload_bytes_max);
 }
 
 }  // namespace wq::cli

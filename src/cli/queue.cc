@@ -9,6 +9,29 @@
 namespace wq::cli {
 namespace {
 
+void set_limits(const QueueSetOptions& options, wq_queue_config& config) {
+  if (options.max_depth >= 0) {
+    config.fields |= WQ_CONFIG_MAX_DEPTH;
+    config.max_depth = static_cast<uint64_t>(options.max_depth);
+  }
+  if (!options.max_bytes.empty()) {
+    config.fields |= WQ_CONFIG_MAX_BYTES;
+    config.max_bytes = parse_size("--max-bytes", options.max_bytes);
+  }
+  if (!options.full_policy.empty()) {
+    config.fields |= WQ_CONFIG_FULL_POLICY;
+    config.full_policy = options.full_policy == "refuse" ? WQ_FULL_REFUSE : WQ_FULL_DROP_OLDEST;
+  }
+  if (options.dead_max >= 0) {
+    config.fields |= WQ_CONFIG_DEAD_MAX_COUNT;
+    config.dead_max_count = static_cast<uint64_t>(options.dead_max);
+  }
+  if (!options.dead_age.empty()) {
+    config.fields |= WQ_CONFIG_DEAD_MAX_AGE;
+    config.dead_max_age_ms = parse_duration_ms("--dead-age", options.dead_age);
+  }
+}
+
 wq_queue_config wanted_config(const QueueSetOptions& options) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   if (options.max_running >= 0) {
@@ -43,6 +66,7 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
       config.backoff_list_ms[i] = backoff.list_ms[i];
     }
   }
+  set_limits(options, config);
   if (!options.rate.empty()) {
     config.fields |= WQ_CONFIG_RATE;
     parse_rate("--rate", options.rate, config);
@@ -131,12 +155,6 @@ int change_status(Context& context, const Store& store, const Queue& queue, Queu
   if (action == QueueAction::resume) code = wq_queue_resume(queue.get(), nullptr, &err);
   if (action == QueueAction::disable) code = wq_queue_disable(queue.get(), nullptr, &err);
   if (action == QueueAction::enable) code = wq_queue_enable(queue.get(), nullptr, &err);
-  if (code == WQ_CONFLICT) {
-    throw Failure{
-        exit_refused, code,
-        status_problem(options.queue,
-                       action == QueueAction::enable ? WQ_STATUS_PAUSED : WQ_STATUS_DISABLED)};
-  }
   check(code, err);
   tell_configs(context, store, {options.queue});
   return exit_ok;
@@ -149,7 +167,8 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
   if (config.fields == 0) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
-        "--durability, --job-ttl, --rate, --group-limit");
+        "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
+        "--dead-age, --rate, --group-limit");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

@@ -9,6 +9,14 @@
 namespace wq::cli {
 namespace {
 
+void add_limits(Record& record, const wq_queue_config& config) {
+  record.add("max_depth", config.max_depth)
+      .add("max_bytes", config.max_bytes)
+      .add("full_policy", full_policy_name(config.full_policy))
+      .add("dead_max_count", config.dead_max_count)
+      .add("dead_max_age_ms", config.dead_max_age_ms);
+}
+
 void add_config(Record& record, const wq_queue_config& config) {
   List list;
   for (uint32_t i = 0; i < config.backoff_count && i < WQ_BACKOFF_LIST_MAX; ++i) {
@@ -23,6 +31,7 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("list_ms", std::move(list))
       .add("jitter_permille", config.backoff_jitter_permille);
   record.add("status", status_name(config.status))
+      .add("consumers_paused", config.consumers_paused != 0)
       .add("max_running", config.max_running)
       .add("max_retries", config.max_retries)
       .add("lease_ms", config.lease_ms)
@@ -30,6 +39,7 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("backoff", std::move(backoff))
       .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version);
+  add_limits(record, config);
   Record rate;
   rate.add("count", config.rate_count)
       .add("window_ms", config.rate_window_ms)
@@ -37,7 +47,29 @@ void add_config(Record& record, const wq_queue_config& config) {
   record.add("rate", std::move(rate)).add("group_limit", config.group_limit);
 }
 
+// "100,000 jobs, 1.0 GiB, drop-oldest"
+std::string limits_text(const wq_queue_config& config) {
+  std::string text;
+  if (config.max_depth != 0) text = plural(config.max_depth, "job");
+  if (config.max_bytes != 0) text += (text.empty() ? "" : ", ") + format_bytes(config.max_bytes);
+  if (text.empty()) return "no limit";
+  return text + ", " + full_policy_name(config.full_policy);
+}
+
+std::string dead_caps_text(const wq_queue_config& config) {
+  std::string text;
+  if (config.dead_max_count != 0) text = format_count(config.dead_max_count);
+  if (config.dead_max_age_ms != 0) {
+    text += (text.empty() ? "" : ", ") + format_exact_duration(config.dead_max_age_ms);
+  }
+  return text.empty() ? "no limit" : text;
+}
+
 }  // namespace
+
+const char* full_policy_name(uint32_t policy) {
+  return policy == WQ_FULL_DROP_OLDEST ? "drop-oldest" : "refuse";
+}
 
 const char* status_name(uint32_t status) {
   constexpr const char* names[] = {"active", "paused", "disabled"};
@@ -93,6 +125,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"durability"},
                {"backoff"},
                {"job ttl", Align::right},
+               {"limit"},
+               {"dead letters"},
                {"rate"},
                {"group limit", Align::right},
                {"version", Align::right}});
@@ -106,13 +140,14 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
       add_config(record.add_bytes("queue", name), config);
       context.out().record(record);
     } else {
-      table.add({printable(name, 60), status_name(config.status),
+      const bool both = config.status == WQ_STATUS_DISABLED && config.consumers_paused != 0;
+      table.add({printable(name, 60), both ? "disabled, paused" : status_name(config.status),
                  config.max_running == 0 ? "no limit" : format_count(config.max_running),
                  format_count(config.max_retries), format_exact_duration(config.lease_ms),
                  durability_name(config.durability), backoff_text(config),
                  config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
-                 rate_text(config), format_count(config.group_limit),
-                 std::to_string(config.version)});
+                 limits_text(config), dead_caps_text(config), rate_text(config),
+                 format_count(config.group_limit), std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

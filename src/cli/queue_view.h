@@ -8,7 +8,8 @@
 
 namespace wq::cli {
 
-const char* status_name(uint32_t status);  // WQ_STATUS_...
+const char* status_name(uint32_t status);
+const char* full_policy_name(uint32_t policy);  // WQ_STATUS_...
 
 // "queue 'mail' is paused; wq queue resume mail": for a queue that is not active.
 std::string status_problem(const std::string& name, uint32_t status);

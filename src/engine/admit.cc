@@ -93,6 +93,17 @@ Status admit_group_limit(uint32_t limit, uint32_t least) {
 
 }  // namespace
 
+Status admit_group(const JobTraits& traits) {
+  if (traits.group.size() > key_bytes_max) {
+    return Status(Code::too_large,
+                  "group: has " + std::to_string(traits.group.size()) + " bytes, the limit is 512");
+  }
+  if (traits.group_limit != 0 && traits.group.empty()) {
+    return invalid("group_limit: is set, but there is no group");
+  }
+  return admit_group_limit(traits.group_limit, 0);
+}
+
 Status admit_queue_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) {
     return invalid("max_retries: " + std::to_string(config.max_retries) +
@@ -104,6 +115,13 @@ Status admit_queue_config(const QueueConfig& config) {
     return invalid("durability: unknown level");
   }
   if (config.job_ttl_ms != 0) WQ_TRY(admit_delay_ms("job_ttl_ms", config.job_ttl_ms));
+  if (config.full_policy != FullPolicy::refuse && config.full_policy != FullPolicy::drop_oldest) {
+    return invalid("full_policy: unknown value");
+  }
+  WQ_TRY(admit_delay_ms("dead_max_age_ms", config.dead_max_age_ms));
+  if (config.pause_kept && config.status != QueueStatus::disabled) {
+    return invalid("consumers_paused: goes with status disabled only");
+  }
   WQ_TRY(admit_rate(config.rate));
   WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
@@ -175,6 +193,49 @@ bool has_times(const JobSpec& spec) {
   return spec.run_at_ms != 0 || spec.traits.expires_ms != 0 || spec.traits.retry_until_ms != 0;
 }
 
+Status admit_key(const char* field, std::string_view key) {
+  if (key.empty()) return invalid(std::string(field) + ": is empty");
+  if (key.size() <= key_bytes_max) return {};
+  return Status(Code::too_large, std::string(field) + ": has " + std::to_string(key.size()) +
+                                     " bytes, the limit is " + std::to_string(key_bytes_max));
+}
+
+Status admit_keys(const JobTraits& traits) {
+  const bool debounce = traits.key_rule == KeyRule::debounce;
+  if (traits.key_rule > KeyRule::debounce) return invalid("unique_until: unknown value");
+  if (traits.key_rule != KeyRule::none) {
+    WQ_TRY(admit_key(debounce ? "debounce_key" : "unique_key", traits.key));
+    WQ_TRY(admit_delay_ms(debounce ? "debounce_max_ms" : "unique_ttl_ms", traits.key_ms));
+  } else if (!traits.key.empty() || traits.key_ms != 0) {
+    return invalid("unique_until: there is a key or a time, but no rule");
+  }
+  if (traits.idempotency_key.empty()) {
+    if (traits.idempotency_ms == 0) return {};
+    return invalid("idempotency_ms: goes with idempotency_key");
+  }
+  WQ_TRY(admit_key("idempotency_key", traits.idempotency_key));
+  if (traits.idempotency_ms == 0) return invalid("idempotency_ms: is 0, give the window");
+  return admit_delay_ms("idempotency_ms", traits.idempotency_ms);
+}
+
+namespace {
+
+// The window of a debounce key, and what goes together with it.
+Status admit_debounce(const JobSpec& spec) {
+  if (spec.traits.key_rule != KeyRule::debounce) {
+    return spec.debounce_ms == 0 ? Status() : invalid("debounce_ms: goes with debounce_key");
+  }
+  if (spec.debounce_ms == 0) return invalid("debounce_ms: is 0, give the window");
+  WQ_TRY(admit_delay_ms("debounce_ms", spec.debounce_ms));
+  if (spec.traits.key_ms != 0 && spec.traits.key_ms < spec.debounce_ms) {
+    return invalid("debounce_max_ms: is below debounce_ms");
+  }
+  if (spec.delay_ms == 0 && spec.run_at_ms == 0) return {};
+  return invalid("debounce_key: sets the time of the job; no delay_ms or run_at_ms beside it");
+}
+
+}  // namespace
+
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
   if (spec.payload.size() > payload_bytes_max) {
     return Status(Code::too_large, "payload: has " + std::to_string(spec.payload.size()) +
@@ -194,16 +255,13 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
                    " is over the limit of 1000001");
   }
   WQ_TRY(admit_job_times(spec, now_ms));
+  WQ_TRY(admit_group(spec.traits));
+  WQ_TRY(admit_backoff(spec.backoff));
   const JobTraits& traits = spec.traits;
-  if (traits.group.size() > key_bytes_max) {
-    return Status(Code::too_large,
-                  "group: has " + std::to_string(traits.group.size()) + " bytes, the limit is 512");
-  }
-  WQ_TRY(admit_group_limit(traits.group_limit, 0));
-  if (traits.group_limit != 0 && traits.group.empty()) {
-    return invalid("group_limit: is set, but there is no group");
-  }
-  return admit_backoff(spec.backoff);
+  const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;
+  if (!traits.has_keys() && traits.key.empty() && !timed) return {};
+  WQ_TRY(admit_keys(traits));
+  return admit_debounce(spec);
 }
 
 std::string_view cut_error(std::string_view error, std::string& storage) {

@@ -25,8 +25,11 @@ Status admit_backoff(const Backoff& backoff);
 Status admit_delay_ms(const char* field, int64_t delay_ms);  // 0 .. delay_ms_max
 Status admit_lease_ms(const char* field, int64_t lease_ms);  // 1 .. lease_ms_max
 Status admit_settle(const SettleItem& item);
+Status admit_group(const JobTraits& traits);
 Status admit_traits(const JobTraits& traits);
 bool has_times(const JobSpec& spec);  // admit_job() needs to know what time it is
+Status admit_key(const char* field, std::string_view key);  // 1 .. key_bytes_max bytes
+Status admit_keys(const JobTraits& traits);                 // unique, debounce, idempotency
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
 
 // The longest prefix within error_bytes_max that does not cut a UTF-8 character; text that is not

@@ -7,6 +7,7 @@
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -67,6 +68,7 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   const bool other_ttl = queue->config.job_ttl_ms != command.config.job_ttl_ms;
   queue->config = command.config;
   if (other_ttl) state.renew_expiries(queue);
+  queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
   state.settle_gates(queue);
@@ -117,6 +119,7 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
     Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
     job->priority = fresh.priority;
     job->max_attempts = fresh.max_attempts;
+    if (job->traits) WQ_TRY(take_keys(state, *job, command.now_ms));
     if (fresh.due_ms > command.now_ms) {
       state.enter_delayed(job, command.now_ms, fresh.due_ms);
     } else {
@@ -125,6 +128,19 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   }
   queue->totals.enqueued += command.jobs.size();
   return {};
+}
+
+Status apply_drop(State& state, const Command& command, Queue* queue) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    if (!job || job->queue != queue || job->state != JobState::ready) {
+      return misfit_job(command, id, "can not be dropped");
+    }
+    state.leave(job);
+    state.end(job, EndReason::dropped, command.now_ms);
+    if (!WQ_PLANTED(drop_uncounted)) ++queue->totals.dropped;
+  }
+  return apply_enqueue(state, command, queue);
 }
 
 Status apply_lease(State& state, const Command& command) {
@@ -268,7 +284,24 @@ Status apply_cancel(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
+// A replayed job gets a generation of its own, although nobody holds it: entries and tokens of the
+// time before name another one for ever, also if it dies again without a lease.
+Status replay(State& state, Job* job, int64_t now_ms, Generation generation) {
+  job->attempts = job->exceptions = job->failures = 0;
+  job->reason = DeadReason::none;
+  if (generation != 0 && !WQ_PLANTED(replay_keeps_generation)) job->generation = generation;
+  ++job->replays;
+  ++job->queue->totals.replayed;
+  if (job->traits) WQ_TRY(retake_key(state, *job, now_ms));
+  state.enter_ready(job, now_ms, false);
+  return {};
+}
+
 Status apply_dead(State& state, const Command& command, Queue* queue) {
+  Generation generation = command.first_generation;  // 0: a record from before they were given
+  if (generation != 0 && generation < state.next_generation) {
+    return misfit(command, "old generation");
+  }
   for (const SettleItem& entry : command.settles) {
     Job* job = state.find_live(entry.id);
     if (!job || job->queue != queue || job->state != JobState::dead ||
@@ -280,13 +313,13 @@ Status apply_dead(State& state, const Command& command, Queue* queue) {
     if (command.type == CommandType::dead_remove) {
       state.end(job, EndReason::cleared, command.now_ms);
       ++queue->totals.cleared;
-      continue;
+    } else if (command.type == CommandType::dead_drop) {
+      state.end(job, EndReason::dropped, command.now_ms);
+      ++queue->totals.dead_dropped;
+    } else {
+      WQ_TRY(replay(state, job, command.now_ms, generation));
+      if (generation != 0) state.next_generation = ++generation;
     }
-    job->attempts = job->exceptions = job->failures = 0;
-    job->reason = DeadReason::none;
-    ++job->replays;
-    ++queue->totals.replayed;
-    state.enter_ready(job, command.now_ms, false);
   }
   return {};
 }
@@ -314,11 +347,16 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_cancel(state, command, queue);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return apply_dead(state, command, queue);
     case CommandType::reprioritise:
       return apply_reprioritise(state, command, queue);
     case CommandType::progress:
       return apply_progress(state, command, queue);
+    case CommandType::key_release:
+      return apply_key_release(state, command, queue);
+    case CommandType::drop_oldest:
+      return apply_drop(state, command, queue);
     case CommandType::rate_rebase:
       queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
       return {};
@@ -364,6 +402,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return {};
     case CommandType::expire_jobs:
       return apply_expire_jobs(state, command);
+    case CommandType::key_forget:
+      return apply_key_forget(state, command);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

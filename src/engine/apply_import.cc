@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/apply.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -63,6 +64,7 @@ Status apply_jobs(State& state, const Command& command) {
     }
     Job* job = state.add(queue, imported.id, BodyRef(decoded.envelope));
     state.set_history(job, row);
+    if (job->traits) WQ_TRY(adopt_keys(state, *job, command.now_ms));
     enter(state, job, row);
   }
   return {};

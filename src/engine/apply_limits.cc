@@ -29,9 +29,9 @@ Status apply_expire_jobs(State& state, const Command& command) {
   return {};
 }
 
-// To the tail of its new priority, also if that is the old one: the job may have come from the store
-// for this, and then it stands in no lane yet. It counts as ready from now on, so that a lane stays
-// in the order of that moment.
+// To the tail of its new priority, also if that is the old one: the job may have come from the
+// store for this, and then it stands in no lane yet. It counts as ready from now on, so that a lane
+// stays in the order of that moment.
 Status apply_reprioritise(State& state, const Command& command, Queue* queue) {
   const JobId id = command.ids[0];
   Job* job = state.find_live(id);

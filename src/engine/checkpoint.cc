@@ -17,6 +17,7 @@ Status Engine::run_checkpoint() {
   Status written;
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
+  WQ_TRY(expire_keys());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -56,8 +57,6 @@ Status Engine::run_checkpoint() {
     });
     freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
-    observer_.checkpoint(frozen_lsn, wall_ms());
-    wake_followers();
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }
@@ -150,6 +149,8 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
 // Each step that makes the job table forget something raises the store version, see residency.h.
 void Engine::forget_checkpointed(Lsn frozen_lsn) {
   applied_lsn_ = frozen_lsn;
+  observer_.checkpoint(frozen_lsn, wall_ms());
+  wake_followers();
   ++store_version_;
   while (state_.drop_ended(evict_step_max)) {
     let_callers_in();
@@ -292,11 +293,21 @@ Status Engine::sweep_trash() {
       WQ_TRY(store_->reclaim(Family::ready, ready_key(whole.queue, whole.priority, whole.seq_low),
                              prefix_end(ready_key(whole.queue, whole.priority, whole.seq_high))));
     }
-    MutexLock lock(mutex_);
-    std::erase_if(state_.trash, [&](const TrashRow& t) {
+    const auto same = [&](const TrashRow& t) {
       return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&
              t.priority == whole.priority && t.lines == whole.lines;
-    });
+    };
+    bool last_of_queue = true;
+    {
+      MutexLock lock(mutex_);
+      for (const TrashRow& t : state_.trash) last_of_queue &= t.queue != whole.queue || same(t);
+    }
+    if (last_of_queue) {
+      WQ_TRY_SET(const bool all_gone, forget_keys_of_cleared(whole.queue));
+      if (!all_gone) return {};
+    }
+    MutexLock lock(mutex_);
+    std::erase_if(state_.trash, same);
     ++state_.residency.swept_trash;
   }
 }

@@ -28,7 +28,7 @@ enum class CommandType : uint16_t {
   expire = 12,          // now_ms, ids: leases past their deadline; delays_ms
   promote = 13,         // now_ms, ids: delayed jobs that are due, in due order
   cancel = 14,          // now_ms, queue, ids
-  dead_replay = 15,     // now_ms, queue, settles[0].{id,generation}
+  dead_replay = 15,     // now_ms, queue, settles[i].{id,generation}, first_generation
   dead_remove = 16,     // now_ms, queue, settles[i].{id,generation}
   import_begin = 17,    // now_ms, row (a MetaRow: the next ids)
   import_queue = 18,    // now_ms, queue, row (a QueueRow: name, configuration, totals)
@@ -39,6 +39,10 @@ enum class CommandType : uint16_t {
   expire_jobs = 25,     // now_ms, ids: ready jobs that did not start in time
   reprioritise = 26,    // now_ms, queue, ids[0], priority
   progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
+  key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
+  key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
+  dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
+  drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
 };
 

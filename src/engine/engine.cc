@@ -113,6 +113,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   tell_queue_event(command, effects->count);
   if (!followers_.empty()) wake_followers();
   if (!state_.wake_queue.empty()) wake_waiters(command.type);
+  if (state_.dead_trim_ms == 0 && maintenance_due_ns_ != 0) maintenance_wake_.notify_one();
   note_pressure();
   return lsn;
 }
@@ -218,6 +219,12 @@ Status Engine::wait_for_space() {
   return log_->wait_for_room();
 }
 
+// The same for changes that may go on when the disk is short.
+Status Engine::wait_for_room() {
+  if (memory_full_.load(std::memory_order_relaxed)) WQ_TRY(wait_for_memory());
+  return log_->wait_for_room();
+}
+
 int64_t Engine::run_ms() const {
   return opened_wall_ms_ + (environment_.clock->mono_ns() - opened_mono_ns_) / ns_per_ms;
 }
@@ -259,6 +266,8 @@ EngineStats Engine::stats() {
     for (size_t i = 0; i < job_state_count; ++i) out.counts[i] += queue->counts[i];
   }
   out.applied_lsn = applied_lsn_;
+  out.job_bytes = state_.job_bytes();
+  out.quota_bytes = options_.quota_bytes;
   out.resident_jobs = state_.jobs().size();
   out.resident_bytes = state_.resident_bytes();
   out.residency = state_.residency;

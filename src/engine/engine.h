@@ -34,6 +34,7 @@
 #include "engine/completion.h"
 #include "engine/events.h"
 #include "engine/explain.h"
+#include "engine/key_plan.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
 #include "engine/record.h"
@@ -63,6 +64,7 @@ struct EngineOptions {
   uint64_t store_cache_bytes = 16ull << 20;
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
+  uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -108,10 +110,12 @@ struct JobSpec {
   uint32_t max_attempts = 0;
   Backoff backoff;
   JobTraits traits;
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
+  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
 };
 
 struct EnqueueOutcome {
-  Code code = Code::ok;
+  Code code = Code::ok;  // duplicate: `id` is the job that holds the key
   JobId id = 0;
 };
 
@@ -128,8 +132,9 @@ struct JobView {
   uint32_t exceptions = 0;
   uint32_t max_attempts = 0;
   uint32_t replays = 0;
-  int64_t since_ms = 0;  // when it entered its state
-  int64_t due_ms = 0;    // delayed: when it becomes ready
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
+  int64_t since_ms = 0;       // when it entered its state
+  int64_t due_ms = 0;         // delayed: when it becomes ready
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;   // 0 = none
   int64_t remaining_ms = 0;  // of the lease at the time of the call
@@ -162,6 +167,26 @@ struct DeadQuery {
   DeadReason reason = DeadReason::none;  // none = any
   int64_t from_ms = 0;
   int64_t until_ms = 0;
+  std::string_view error_part = {};  // the last error has it in it
+
+  bool wants(DeadReason died_of, int64_t died_ms, std::string_view error) const;
+};
+
+// Which dead letters a bulk change is about: `entries`, or all that `query` wants (its cursor and
+// order have no meaning: the oldest come first).
+struct DeadBulk {
+  bool remove = false;  // for ever; else replay
+  DeadQuery query;
+  std::span<const Token> entries;
+  uint64_t limit = 0;  // 0 = no limit
+  bool dry_run = false;
+  // Called between two steps, with no lock held; anything but ok stops.
+  std::function<Status(uint64_t changed, uint64_t examined)> progress;
+};
+
+struct DeadBulkReport {
+  uint64_t examined = 0;
+  uint64_t changed = 0;  // dry run: would be changed
 };
 
 struct DeadPage {
@@ -180,6 +205,7 @@ struct WaitStats {
 struct QueueStats {
   QueueStatus status = QueueStatus::active;
   uint64_t counts[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes
   QueueTotals totals;
   int64_t oldest_ready_age_ms = 0;
   int64_t oldest_held_age_ms = 0;  // leased or running since
@@ -202,6 +228,8 @@ struct EngineStats {
   Lsn process_lsn = 0;
   Lsn durable_lsn = 0;
   Lsn applied_lsn = 0;
+  uint64_t job_bytes = 0;  // of the envelopes of all jobs
+  uint64_t quota_bytes = 0;
   uint64_t resident_jobs = 0;
   uint64_t resident_bytes = 0;
   uint64_t memory_budget_bytes = 0;
@@ -234,6 +262,11 @@ enum ConfigField : uint32_t {
   config_version = 32,  // only if the version is still config.version, else CONFLICT
   config_status = 64,
   config_job_ttl = 128,
+  config_max_depth = 1u << 16,
+  config_max_bytes = 1u << 17,
+  config_full_policy = 1u << 18,
+  config_dead_max_count = 1u << 19,
+  config_dead_max_age_ms = 1u << 20,
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
 };
@@ -291,8 +324,9 @@ class Engine {
   Result<QueueId> open_queue(std::string_view name, const QueueConfig& config, uint32_t fields,
                              bool create, CallOptions& call);
   Status configure(QueueId queue, const QueueConfig& config, uint32_t fields, CallOptions& call);
-  // pause: active -> paused; resume: paused -> active; disable: any -> disabled; enable: disabled
-  // -> active. Already there is OK and writes nothing. CONFLICT: the queue is in the third status.
+  // pause and resume are about those who lease, disable and enable about those who enqueue; neither
+  // undoes the other. A queue that is both is disabled, and enable makes it paused. What holds
+  // already is OK and writes nothing.
   enum class StatusChange : uint8_t { pause, resume, disable, enable };
   Status change_status(QueueId queue, StatusChange change, CallOptions& call);
   Result<QueueConfig> config(QueueId queue);
@@ -331,6 +365,17 @@ class Engine {
   Status dead_replay(QueueId queue, Token entry, CallOptions& call);
   Status dead_remove(QueueId queue, Token entry, CallOptions& call);
   // dead_purge is clear(queue, state_bit(JobState::dead)).
+  // Step by step, others go on in between (engine_dead_bulk.cc). What is done when it stops, by a
+  // failure or by the progress, stays done and is told in the report. FULL: a replay found no room.
+  Status dead_bulk(QueueId queue, const DeadBulk& bulk, CallOptions& call, DeadBulkReport& report);
+
+  // ---- keys of jobs (engine_unique.cc)
+  // The job that holds the key, or that an idempotency key stands for. NOT_FOUND: none.
+  Result<JobId> key_holder(QueueId queue, KeyKind kind, std::string_view key);
+  // Cancels the job that holds the unique or debounce key. CONFLICT: it is dead.
+  Result<JobId> cancel_key(QueueId queue, KeyKind kind, std::string_view key, CallOptions& call);
+  // The holder of this lease gives up its unique key. OK as well if it holds none.
+  Status release_key(QueueId queue, Token token, CallOptions& call);
 
   // ---- moving a store (engine_import.cc)
   // The store as of one moment, queue by queue; an empty name takes all. Other calls go on
@@ -393,6 +438,9 @@ class Engine {
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);
+  Status make_keys_known(const Command& command) WQ_REQUIRES(mutex_);
+  Status make_waiting_holder_resident(const std::string& row_key, int64_t now_ms)
+      WQ_REQUIRES(mutex_);
   Status start_run();
   Status expire_all_leases() WQ_REQUIRES(mutex_);
 
@@ -431,15 +479,19 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
-    std::string group = {};  // set: its line
+    std::string group;  // set: its line
+
+    LaneId() = default;
+    LaneId(const Queue& of, const Lane& lane)
+        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   struct PickEnd {
-    Lane* cold = nullptr;
-    Lane* expired = nullptr;
+    const Lane* cold = nullptr;
+    const Lane* expired = nullptr;
   };
   uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                 PickEnd& end) WQ_REQUIRES(mutex_);
@@ -456,6 +508,37 @@ class Engine {
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
+  Status refuse_replay(const Queue& queue, Job* job) WQ_REQUIRES(mutex_);
+  struct DeadStep;
+  Status find_dead(const DeadQuery& query, DeadStep& step) WQ_REQUIRES(mutex_);
+  Status change_found(CommandType type, DeadStep& step, Lsn& lsn) WQ_REQUIRES(mutex_);
+  std::vector<Token> take_keyed(DeadStep& step) WQ_REQUIRES(mutex_);
+  Status replay_each(QueueId queue, std::span<const Token> entries, DeadBulkReport& report,
+                     Lsn& lsn);
+  Status bulk_step(const DeadBulk& bulk, DeadStep& step, DeadBulkReport& report, Lsn& lsn);
+  Status bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& keyed,
+                      DeadBulkReport& report, Lsn& lsn);
+  Status bulk_entries(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
+  Status bulk_query(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
+  bool trim_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
+  Result<bool> trim_dead(int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
+
+  // ---- limits (engine_limits.cc)
+  struct Load {
+    uint64_t jobs = 0;
+    uint64_t bytes = 0;
+  };
+  Status admit_load(const Queue& queue, const Load& load) const WQ_REQUIRES(mutex_);
+  Result<bool> make_room(Queue& queue, const Load& load, std::vector<JobId>& dropped)
+      WQ_REQUIRES(mutex_);
+  Status drop_for(QueueId queue, const Load& load);
+  Status wait_for_room();
+  Command& begin_enqueue(QueueId queue, int64_t now_ms, const std::vector<JobId>& dropped)
+      WQ_REQUIRES(mutex_);
+  Result<Load> load_of(const Queue& queue, std::span<const std::pair<size_t, size_t>> places,
+                       bool partial, std::span<EnqueueOutcome> outcomes) const WQ_REQUIRES(mutex_);
+
   template <typename Check, typename Change>
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
@@ -483,6 +566,20 @@ class Engine {
   void fill_page(EventCursor& cursor, size_t events_max, EventPage& page) WQ_REQUIRES(mutex_);
   QueuePicture picture_of(const Queue& queue, const Now& now) const WQ_REQUIRES(mutex_);
 
+  // ---- keys of jobs (engine_unique.cc, engine_produce.cc)
+  template <typename Body>
+  Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
+  Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
+      WQ_REQUIRES(mutex_);
+  Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
+                       std::span<const Bytes> envelopes, CallOptions& call,
+                       std::span<EnqueueOutcome> outcomes);
+  Status enqueue_one_keyed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
+  Status forget_keys(std::span<const std::string> rows) WQ_REQUIRES(checkpoint_mutex_);
+  Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
+  Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
+
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
     size_t handled = 0;
@@ -495,6 +592,7 @@ class Engine {
   void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
   void refill_empty_heads() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
+  int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
   void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
@@ -566,6 +664,7 @@ class Engine {
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
   std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);

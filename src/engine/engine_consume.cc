@@ -136,7 +136,7 @@ Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
 
 void Engine::want_refill(Queue* queue, Lane& lane) {
   if (lane.refill_wanted) return;
-  refills_.push_back(LaneId{queue->id, lane.priority, lane.gate ? lane.gate->key : ""});
+  refills_.emplace_back(*queue, lane);
   lane.refill_wanted = true;
   maintenance_wake_.notify_one();
 }
@@ -207,9 +207,8 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
       PickEnd end;
       taken += pick(request, *lane, allowed - taken, now, end);
       if (end.cold) {
-        const std::string group = end.cold->gate ? end.cold->gate->key : std::string();
         refill = stop = true;
-        cold = LaneId{queue->id, end.cold->priority, group};
+        cold = LaneId(*queue, *end.cold);
       }
       if (end.expired) {
         expired = end.expired;
@@ -315,7 +314,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
       if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
       WQ_TRY(run_due(at, due_step_max).take_status());
       WQ_TRY(rebase_rates(queues, at.wall_ms));
-      LaneId cold{};
+      LaneId cold;
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
       if (selection == Selection::expired) {

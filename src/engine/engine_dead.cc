@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "engine/dead_scan.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 
@@ -9,50 +10,6 @@ namespace wq {
 namespace {
 
 constexpr uint32_t dead_page_max = 1'000;
-// How many rows one call looks at when a filter refuses most of them; the cursor goes on from
-// there.
-constexpr size_t dead_scan_max = 20'000;
-
-bool wanted(const DeadQuery& query, DeadReason reason, int64_t died_ms) {
-  if (query.reason != DeadReason::none && query.reason != reason) return false;
-  if (query.from_ms != 0 && died_ms < query.from_ms) return false;
-  return query.until_ms == 0 || died_ms < query.until_ms;
-}
-
-struct ScannedDead {
-  uint64_t seq = 0;
-  StoredJob job;
-};
-
-struct DeadScan {
-  std::vector<ScannedDead> rows;
-  uint64_t last_seq = 0;  // where a scan that stopped early has come to
-  bool complete = false;
-};
-
-// Stored dead letters from `cursor` on that pass the filter; no lock is held.
-Result<DeadScan> scan_dead(const Store& store, QueueId queue, const DeadQuery& query) {
-  DeadScan out;
-  const uint64_t low = query.oldest_first ? query.cursor + 1 : 0;
-  const uint64_t high = query.oldest_first || query.cursor == 0 ? UINT64_MAX : query.cursor;
-  const auto cursor =
-      store.scan(Family::dlq, dead_key(queue, low), dead_key(queue, high), !query.oldest_first);
-  size_t looked_at = 0;
-  for (; cursor->valid(); cursor->next()) {
-    if (out.rows.size() > query.limit || looked_at++ >= dead_scan_max) return out;
-    const auto key = parse_seq_key(cursor->key());
-    const auto id = parse_id_value(cursor->value());
-    if (!key || !id) return Status(Code::corrupt, "db: family dlq: malformed row");
-    out.last_seq = key->seq;
-    WQ_TRY_SET(StoredJob job, read_job(store, *id));
-    if (wanted(query, job.row.reason, job.row.since_ms)) {
-      out.rows.push_back(ScannedDead{key->seq, std::move(job)});
-    }
-  }
-  WQ_TRY(cursor->status());
-  out.complete = true;
-  return out;
-}
 
 }  // namespace
 
@@ -61,6 +18,10 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
   if (query.limit == 0 || query.limit > dead_page_max) {
     return Status(Code::invalid, "limit: give 1 to 1000");
   }
+  const bool from_start = query.oldest_first || query.cursor == 0;
+  const DeadRange range{id, query.oldest_first ? query.cursor + 1 : 0,
+                        from_start ? UINT64_MAX : query.cursor, !query.oldest_first};
+  const PageLimits limits{query.limit + size_t{1}, SIZE_MAX};
   for (;;) {
     uint64_t version = 0;
     {
@@ -68,7 +29,7 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
       WQ_TRY(queue_for(id).take_status());
       version = store_version_;
     }
-    WQ_TRY_SET(DeadScan scan, scan_dead(*store_, id, query));
+    WQ_TRY_SET(DeadScan scan, scan_dead(*store_, range, query, limits));
     MutexLock lock(mutex_);
     if (version != store_version_) continue;
     WQ_TRY_SET(const Queue* queue, queue_for(id));
@@ -82,7 +43,8 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
       const bool behind_cursor =
           query.cursor == 0 ||
           (query.oldest_first ? job->position > query.cursor : job->position < query.cursor);
-      if (!behind_cursor || !wanted(query, job->reason, job->since_ms)) continue;
+      const std::string_view error = job->last_error ? *job->last_error : std::string_view();
+      if (!behind_cursor || !query.wants(job->reason, job->since_ms, error)) continue;
       view_of(*job, at, page.jobs.emplace_back());
       page.jobs.back().queue_name = queue->name;
     }
@@ -131,6 +93,11 @@ Status Engine::change_dead(CommandType type, QueueId id, Token entry, CallOption
     SettleItem& item = command.settles.emplace_back();
     item.id = entry.id;
     item.generation = entry.generation;
+    if (type == CommandType::dead_replay) {
+      Job* job = state_.find(entry.id);
+      WQ_TRY(refuse_replay(*job->queue, job));
+      command.first_generation = state_.next_generation;
+    }
     WQ_TRY_SET(lsn, commit(command));
     return {};
   };
@@ -139,6 +106,11 @@ Status Engine::change_dead(CommandType type, QueueId id, Token entry, CallOption
 }
 
 Status Engine::dead_replay(QueueId id, Token entry, CallOptions& call) {
+  WQ_TRY_SET(const JobView view, get(id, entry.id));
+  const std::unique_ptr<const JobTraits> traits = trusted_traits(view.body.bytes());
+  if (traits && traits->key_rule == KeyRule::until_done) {
+    return replay_keyed(id, entry, *traits, call);
+  }
   return change_dead(CommandType::dead_replay, id, entry, call);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/keys.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -42,6 +43,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   if (row.reason > dead_reason_last) return invalid("dead_reason: unknown value");
   WQ_TRY(check_time("since_ms", row.since_ms));
   WQ_TRY(check_time("leased_ms", row.leased_ms));
+  WQ_TRY(check_time("first_dead_ms", row.first_dead_ms));
   WQ_TRY(check_time("enqueued_ms", job.envelope.enqueued_ms));
   if (row.state == JobState::delayed) {
     WQ_TRY(check_time("due_ms", static_cast<int64_t>(row.position)));
@@ -55,12 +57,14 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(admit_traits(job.envelope.traits));
   WQ_TRY(check_time("expires_at_ms", job.envelope.traits.expires_ms));
   WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
+  WQ_TRY(admit_keys(job.envelope.traits));
+  WQ_TRY(admit_group(job.envelope.traits));
+  if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   JobSpec spec;
   spec.payload = job.envelope.payload;
   spec.headers = job.envelope.headers;
   spec.max_attempts = row.max_attempts;
   spec.backoff = job.envelope.backoff;
-  spec.traits = job.envelope.traits;
   return admit_job(spec, payload_bytes_max, 0);
 }
 
@@ -203,9 +207,11 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   WQ_TRY(refuse_known(jobs));
   std::vector<std::byte> arena;
   std::vector<std::pair<size_t, size_t>> places;
+  std::vector<std::string> key_rows;
   Encoder encoder;
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
+    add_key_rows(id, in.traits, key_rows);
     const Bytes envelope =
         encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
@@ -214,8 +220,7 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
   Lsn lsn = 0;
-  {
-    MutexLock lock(mutex_);
+  const auto change = [&]() WQ_REQUIRES(mutex_) -> Status {
     if (!state_.importing) return no_import();
     if (!state_.find_queue(id)) return no_such_queue();
     Command& command = begin(CommandType::import_jobs);
@@ -232,7 +237,9 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
       imported_id_max_ = std::max(imported_id_max_, job.id);
     }
     WQ_TRY_SET(lsn, commit(command));
-  }
+    return {};
+  };
+  WQ_TRY(with_rows(Family::unique, key_rows, change));
   return finish(lsn, call, level_for(call, Durability::process));
 }
 

@@ -28,6 +28,9 @@ constexpr size_t side_rows_kept_max = 4'096;
 constexpr uint64_t side_rows_kept_part = 64;
 // Changed ones: from this part of the budget on, a checkpoint takes them away.
 constexpr uint64_t side_rows_changed_part = 4;
+constexpr size_t drop_step_max = 1'000;
+constexpr size_t dead_step_max = 256;
+constexpr size_t dead_step_bytes_max = 4u << 20;
 constexpr PageLimits page_limits{4096, 4u << 20};
 
 // Counts a call in and out; close() waits for the calls inside.
@@ -61,10 +64,15 @@ Status admit_to_queue(const Queue& queue);
 // A job of an enqueue, with all choices made (engine_produce.cc).
 NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms);
 
+inline Status key_is_held(JobId holder) {
+  return Status(Code::duplicate, "job " + std::to_string(holder) + " holds the key");
+}
+
 inline Status no_such_queue() {
   return Status(Code::not_found, "the queue does not exist (any more)");
 }
 
+Status no_room_for_replay();  // engine_dead_bulk.cc
 inline Status no_such_job(JobId id) {
   return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
 }
@@ -107,16 +115,23 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
   }
 }
 
-// Runs `body` under the mutex with the rows of these keys known to the side table of `family`.
+// Runs `body` under the mutex with the rows of these keys known to the side table of `family`. What
+// was read becomes known in the same critical section: others that forget clean rows never come in
+// between.
 template <typename Body>
 Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&& body) {
   std::vector<const std::string*> unknown;
+  std::vector<std::optional<std::string>> values;  // of `unknown`
+  uint64_t version = 0;
   for (;;) {
-    uint64_t version = 0;
-    unknown.clear();
     {
       MutexLock lock(mutex_);
       SideTable& table = state_.side(family);
+      for (size_t i = 0; i < values.size() && version == store_version_; ++i) {
+        table.load(*unknown[i], std::move(values[i]));
+      }
+      unknown.clear();
+      values.clear();
       for (const std::string& key : keys) {
         if (!table.find(key)) unknown.push_back(&key);
       }
@@ -127,15 +142,36 @@ Status Engine::with_rows(Family family, std::span<const std::string> keys, Body&
       }
       version = store_version_;
     }
-    std::vector<std::optional<std::string>> values;
     for (const std::string* key : unknown) {
       WQ_TRY_SET(std::optional<std::string> value, store_->get(family, *key));
       values.push_back(std::move(value));
     }
-    MutexLock lock(mutex_);
-    if (version != store_version_) continue;
-    for (size_t i = 0; i < unknown.size(); ++i) {
-      state_.side(family).load(*unknown[i], std::move(values[i]));
+  }
+}
+
+// Runs `body(cold)` under the mutex with these rows of the family `unique` known, and with the jobs
+// that they name, and job `also` if not 0, either resident or in `cold`, as the store has them.
+template <typename Body>
+Status Engine::with_holders(std::span<const std::string> rows, JobId also, Body&& body) {
+  ColdJobs cold;
+  uint64_t version = 0;
+  for (;;) {
+    std::vector<JobId> unknown;
+    const auto look = [&]() WQ_REQUIRES(mutex_) -> Status {
+      if (version != store_version_) cold.clear();
+      version = store_version_;
+      if (also != 0) cold.add_unknown(state_, also, unknown);
+      for (const std::string& row_key : rows) {
+        WQ_TRY_SET(const JobId holder, named_holder(state_, row_key));
+        if (holder != 0) cold.add_unknown(state_, holder, unknown);
+      }
+      return unknown.empty() ? body(cold) : Status();
+    };
+    WQ_TRY(with_rows(Family::unique, rows, look));
+    if (unknown.empty()) return {};
+    for (const JobId id : unknown) {
+      WQ_TRY_SET(StoredJob job, read_job(*store_, id));
+      cold.put(std::move(job));
     }
   }
 }

@@ -29,7 +29,7 @@ void Engine::drop_clean_rows(Family family) {
 
 Result<KvEntry> Engine::kv_get(std::string_view key) {
   WQ_ENTER();
-  WQ_TRY(admit_key(key));
+  WQ_TRY(admit_key("key", key));
   KvEntry out;
   const std::string row_key = kv_row_key(key);
   const auto read = [&]() WQ_REQUIRES(mutex_) -> Status {

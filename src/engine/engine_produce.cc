@@ -12,12 +12,38 @@ int64_t due_of(const JobSpec& spec, int64_t now_ms) {
   return spec.delay_ms != 0 ? now_ms + spec.delay_ms : 0;
 }
 
+std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
+                            const std::vector<std::pair<size_t, size_t>>& places) {
+  std::vector<Bytes> views;
+  views.reserve(places.size());
+  for (const auto& [offset, size] : places) views.emplace_back(arena.data() + offset, size);
+  return views;
+}
+
 }  // namespace
 
 Status admit_to_queue(const Queue& queue) {
   if (queue.config.status == QueueStatus::disabled) return Code::disabled;
   return {};
 }
+
+namespace {
+
+// `accepted`: how many, from the first on, are good. The status is that of the next one.
+Status admit_jobs(std::span<const JobSpec> specs, uint64_t payload_bytes_max, int64_t now_ms,
+                  size_t& accepted) {
+  uint64_t bytes = 0;
+  for (accepted = 0; accepted < specs.size(); ++accepted) {
+    WQ_TRY(admit_job(specs[accepted], payload_bytes_max, now_ms));
+    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
   NewJob job;
@@ -29,23 +55,65 @@ NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms)
   return job;
 }
 
+Command& Engine::begin_enqueue(QueueId id, int64_t now_ms, const std::vector<JobId>& dropped) {
+  Command& command =
+      begin(dropped.empty() ? CommandType::enqueue : CommandType::drop_oldest, now_ms);
+  command.queue = id;
+  command.ids = dropped;
+  return command;
+}
+
+// How many of the envelopes, from the first on, the queue has room for: all of them, or as many as
+// fit if `partial`; then the outcomes of the others say why not.
+Result<Engine::Load> Engine::load_of(const Queue& queue,
+                                     std::span<const std::pair<size_t, size_t>> places,
+                                     bool partial, std::span<EnqueueOutcome> outcomes) const {
+  Load load;
+  for (const auto& [offset, size] : places) load.bytes += size;
+  load.jobs = places.size();
+  Status refusal = admit_load(queue, load);
+  if (refusal.ok()) return load;
+  if (!partial) return refusal;
+  load = Load{};
+  for (const auto& [offset, size] : places) {
+    const Load more{load.jobs + 1, load.bytes + size};
+    refusal = admit_load(queue, more);
+    if (!refusal.ok()) break;
+    load = more;
+  }
+  if (load.jobs == 0) return refusal;
+  for (size_t i = load.jobs; i < outcomes.size(); ++i) {
+    outcomes[i] = EnqueueOutcome{refusal.code(), 0};
+  }
+  return load;
+}
+
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
+  if (spec.traits.has_keys()) return enqueue_one_keyed(id, spec, call, job_id);
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
     MutexLock lock(mutex_);
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
+    const int64_t now_ms = wall_ms();
+    std::vector<JobId> dropped;
+    Bytes envelope;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      level = level_for(call, queue->config.durability);
+      envelope =
+          envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+      const Load load{1, envelope.size()};
+      WQ_TRY(admit_load(*queue, load));
+      if (spec.dry_run) return {};
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, now_ms, dropped);
     job_id = state_.next_job_id;
-    const Bytes envelope = envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff,
-                                                      command.now_ms, spec.traits);
-    command.jobs.push_back(new_job_of(spec, job_id, envelope, command.now_ms));
+    command.jobs.push_back(new_job_of(spec, job_id, envelope, now_ms));
     const bool delayed = command.jobs[0].due_ms != 0;
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
@@ -62,17 +130,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
-  Status refusal;
-  uint64_t bytes = 0;
-  for (; accepted < specs.size(); ++accepted) {
-    refusal = admit_job(specs[accepted], options_.payload_bytes_max, now_ms);
-    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
-    if (refusal.ok() && bytes > call_payload_bytes_max) {
-      refusal =
-          Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
-    }
-    if (!refusal.ok()) break;
-  }
+  const Status refusal = admit_jobs(specs, options_.payload_bytes_max, now_ms, accepted);
   for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
   WQ_TRY(wait_for_space());
@@ -82,23 +140,36 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
+  bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
+    keyed |= spec.traits.has_keys();
     const Bytes envelope =
         encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
+  if (keyed) {
+    const std::vector<Bytes> envelopes = views_of(arena, places);
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
+    return accepted;
+  }
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
     MutexLock lock(mutex_);
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_to_queue(*queue));
-    level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
+    std::vector<JobId> dropped;
+    for (bool room = false; !room;) {
+      WQ_TRY_SET(Queue * queue, queue_for(id));
+      WQ_TRY(admit_to_queue(*queue));
+      level = level_for(call, queue->config.durability);
+      WQ_TRY_SET(const Load load, load_of(*queue, places, partial, outcomes));
+      accepted = load.jobs;
+      if (specs[0].dry_run) return accepted;
+      WQ_TRY_SET(room, make_room(*queue, load, dropped));
+    }
+    Command& command = begin_enqueue(id, wall_ms(), dropped);
     bool delayed = false;
     for (size_t i = 0; i < accepted; ++i) {
       const Bytes envelope(arena.data() + places[i].first, places[i].second);
@@ -112,6 +183,70 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   WQ_TRY(finish(lsn, call, level));
   return accepted;
+}
+
+// Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
+Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
+                             std::span<const Bytes> envelopes, CallOptions& call,
+                             std::span<EnqueueOutcome> outcomes) {
+  std::vector<std::string> rows;
+  for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
+  Lsn lsn = 0;
+  Durability level = Durability::power;
+  Load missing;  // what there was no room for
+  const auto add = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
+    missing = Load();
+    WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(admit_to_queue(*queue));
+    level = level_for(call, queue->config.durability);
+    Command& command = begin(CommandType::enqueue);
+    command.queue = id;
+    KeyPlan plan(state_, cold, id, command.now_ms);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
+                              command.now_ms);
+      WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
+      if (i < outcomes.size()) {
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
+                                  : EnqueueOutcome{Code::ok, job.id};
+      }
+      if (holder == 0) command.jobs.push_back(job);
+    }
+    if (command.jobs.empty()) return {};
+    // One that a debounced job takes the place of makes room for it.
+    Load load{command.jobs.size() - plan.replaced().size(), 0};
+    for (const NewJob& job : command.jobs) load.bytes += job.envelope.size();
+    WQ_TRY(admit_load(*queue, load));
+    if (specs[0].dry_run) return {};
+    if (!queue->has_room(load.jobs, load.bytes)) {
+      missing = load;
+      return {};
+    }
+    WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
+    wake_for_timers();
+    return {};
+  };
+  WQ_TRY(with_holders(rows, 0, add));
+  while (missing.bytes != 0) {
+    WQ_TRY(drop_for(id, missing));
+    WQ_TRY(with_holders(rows, 0, add));
+  }
+  if (lsn != 0) return finish(lsn, call, level);
+  if (specs[0].dry_run) return {};
+  // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
+  if (level == Durability::memory) return {};
+  return log_->wait(log_->last_lsn(), level);
+}
+
+Status Engine::enqueue_one_keyed(QueueId id, const JobSpec& spec, CallOptions& call,
+                                 JobId& job_id) {
+  Encoder encoder;
+  const Bytes envelope =
+      encoder.envelope(spec.headers, spec.payload, spec.backoff, wall_ms(), spec.traits);
+  EnqueueOutcome outcome;
+  WQ_TRY(enqueue_keyed(id, {&spec, 1}, {&envelope, 1}, call, {&outcome, 1}));
+  job_id = outcome.id;
+  return outcome.code == Code::ok ? Status() : key_is_held(job_id);
 }
 
 Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
@@ -170,6 +305,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   view.exceptions = job.exceptions;
   view.max_attempts = attempts_allowed(job);
   view.replays = job.replays;
+  view.first_dead_ms = job.first_dead_ms;
   view.since_ms = job.since_ms;
   view.due_ms = job.state == JobState::delayed ? static_cast<int64_t>(job.position) : 0;
   view.leased_ms = job.leased_ms;
@@ -206,6 +342,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.exceptions = row.exceptions;
   view.max_attempts = row.max_attempts != 0 ? row.max_attempts : queue.config.max_retries + 1;
   view.replays = row.replays;
+  view.first_dead_ms = row.first_dead_ms;
   view.since_ms = row.since_ms;
   view.due_ms = row.state == JobState::delayed ? static_cast<int64_t>(row.position) : 0;
   view.leased_ms = row.leased_ms;

@@ -1,6 +1,7 @@
 // Queues: declare, configure, status, clear, delete, counts.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -14,44 +15,34 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_lease_ms) into.lease_ms = from.lease_ms;
   if (fields & config_durability) into.durability = from.durability;
   if (fields & config_backoff) into.backoff = from.backoff;
-  if (fields & config_status) into.status = from.status;
+  if (fields & config_max_depth) into.max_depth = from.max_depth;
+  if (fields & config_max_bytes) into.max_bytes = from.max_bytes;
+  if (fields & config_full_policy) into.full_policy = from.full_policy;
+  if (fields & config_dead_max_count) into.dead_max_count = from.dead_max_count;
+  if (fields & config_dead_max_age_ms) into.dead_max_age_ms = from.dead_max_age_ms;
+  if (fields & config_status) {
+    into.status = from.status;
+    into.pause_kept = from.pause_kept;
+  }
   if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
 }
 
-// The line of a group whose first job is before all others; null if there is none.
-Lane* oldest_line(const Queue& queue) {
-  Lane* oldest = nullptr;
-  for (const auto& [key, gate] : queue.gates) {
-    for (const auto& line : gate->lines) {
-      if (line->count == 0) continue;
-      if (!oldest || line->first_position(0) < oldest->first_position(0)) oldest = line.get();
-    }
-  }
-  return oldest;
-}
-
-// The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane
-// is in the order of that moment, so the first of those is the oldest of them.
-int64_t oldest_since_ms(const Queue& queue) {
-  int64_t oldest_ms = INT64_MAX;
+// The moment the oldest ready job became ready; INT64_MAX: none is. Behind the jobs that were put
+// to the front, a lane and its lines are in the order of that moment, so the first of those is the
+// oldest of them. Answers what has to be read before that can be told, else null.
+const Lane* find_oldest(const Queue& queue, int64_t& since_ms) {
+  since_ms = INT64_MAX;
   for (const auto& lane : queue.lanes) {
-    for (const Job* job = lane->head.front(); job; job = lane->head.next(job)) {
-      oldest_ms = std::min(oldest_ms, job->since_ms);
+    LanePicker jobs(*lane);
+    while (const Job* job = jobs.next()) {
+      since_ms = std::min(since_ms, job->since_ms);
       if (job->position >= first_tail_seq) break;
     }
+    if (jobs.cold()) return jobs.cold();
   }
-  if (const Lane* line = oldest_line(queue)) {
-    oldest_ms = std::min(oldest_ms, line->head.front()->since_ms);
-  }
-  return oldest_ms;
-}
-
-// The job that tells the age of the lane is only in the store.
-bool age_is_cold(const Lane& lane) {
-  if (lane.cold_count == 0) return false;
-  return lane.head.empty() || lane.head.back()->position < first_tail_seq;
+  return nullptr;
 }
 
 }  // namespace
@@ -107,31 +98,37 @@ Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
   return finish(lsn, call, level_for(call, Durability::power));
 }
 
+namespace {
+
+// The side that is not asked for stays as it is.
+QueueConfig changed_status(QueueConfig config, Engine::StatusChange change) {
+  bool disabled = config.status == QueueStatus::disabled;
+  bool paused = config.status == QueueStatus::paused || config.pause_kept;
+  if (change == Engine::StatusChange::pause) paused = true;
+  if (change == Engine::StatusChange::resume) paused = false;
+  if (change == Engine::StatusChange::disable) disabled = true;
+  if (change == Engine::StatusChange::enable) disabled = false;
+  if (WQ_PLANTED(enable_ends_pause) && change == Engine::StatusChange::enable) paused = false;
+  config.status = disabled ? QueueStatus::disabled
+                  : paused ? QueueStatus::paused
+                           : QueueStatus::active;
+  config.pause_kept = disabled && paused;
+  return config;
+}
+
+}  // namespace
+
 Status Engine::change_status(QueueId id, StatusChange change, CallOptions& call) {
   WQ_ENTER();
   Lsn lsn = 0;
   {
     MutexLock lock(mutex_);
     WQ_TRY_SET(Queue * queue, queue_for(id));
-    const QueueStatus now = queue->config.status;
-    QueueStatus wanted = QueueStatus::active;
-    if (change == StatusChange::pause) wanted = QueueStatus::paused;
-    if (change == StatusChange::disable) wanted = QueueStatus::disabled;
-    if (now == wanted) return {};
-    const bool from_disabled = now == QueueStatus::disabled;
-    if (change == StatusChange::pause && from_disabled) {
-      return Status(Code::conflict, "the queue is disabled; enable it first");
-    }
-    if (change == StatusChange::resume && from_disabled) {
-      return Status(Code::conflict, "the queue is disabled, not paused; use enable");
-    }
-    if (change == StatusChange::enable && !from_disabled) {
-      return Status(Code::conflict, "the queue is paused, not disabled; use resume");
-    }
+    const QueueConfig wanted = changed_status(queue->config, change);
+    if (wanted == queue->config) return {};
     Command& command = begin(CommandType::queue_configure);
     command.queue = id;
-    command.config = queue->config;
-    command.config.status = wanted;
+    command.config = wanted;
     ++command.config.version;
     WQ_TRY_SET(lsn, commit(command));
   }
@@ -192,24 +189,21 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
   MutexLock lock(mutex_);
   for (;;) {
     WQ_TRY_SET(Queue * queue, queue_for(id));
-    Lane* cold = nullptr;
-    for (const auto& lane : queue->lanes) {
-      if (age_is_cold(*lane)) cold = lane.get();
-    }
-    Lane* line = oldest_line(*queue);
-    if (line && line->head.empty()) cold = line;
-    if (cold) {
-      WQ_TRY(refill_lane({id, cold->priority, cold->gate ? cold->gate->key : ""}));
+    int64_t since_ms = 0;
+    if (const Lane* cold = find_oldest(*queue, since_ms)) {
+      WQ_TRY(refill_lane(LaneId(*queue, *cold)));
       continue;
     }
     QueueStats out;
     out.status = queue->config.status;
-    for (size_t i = 0; i < job_state_count; ++i) out.counts[i] = queue->counts[i];
+    for (size_t i = 0; i < job_state_count; ++i) {
+      out.counts[i] = queue->counts[i];
+      out.bytes[i] = queue->bytes[i];
+    }
     out.totals = queue->totals;
     out.parked = queue->parked;
-    out.rate_wait_ms = rate_wait_ms(queue->config.rate, queue->rate_tat_ns, wall_ms());
-    const int64_t since_ms = oldest_since_ms(*queue);
     const int64_t now_ms = wall_ms();
+    out.rate_wait_ms = queue->rate_wait_ms(now_ms);
     if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
     if (const Job* oldest = queue->leased.front()) {
       out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/job_limits.h"
 #include "engine/kv.h"
 
 namespace wq {
@@ -28,6 +30,10 @@ std::string op_text(size_t i) {
 Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
   switch (op.kind) {
     case TxnOp::Kind::enqueue:
+      if (op.spec.traits.has_keys()) {
+        return Status(Code::unsupported, "a job with a key can not be part of a transaction");
+      }
+      if (op.spec.dry_run) return Status(Code::invalid, "a dry run can not be part of one");
       return admit_job(op.spec, payload_bytes_max, now_ms);
     case TxnOp::Kind::settle:
       return admit_settle(op.settle);
@@ -71,6 +77,7 @@ struct Engine::Transaction {
   std::vector<std::string> row_keys;              // of all keys
 
   std::vector<Command> enqueues, settles, writes;  // the parts of the command
+  std::unordered_map<QueueId, Load> loads;         // what comes in
   std::unordered_set<JobId> settled;
   std::deque<std::string> texts;  // what parts point to: sums, and error texts that were cut
   JobId next_id = 0;
@@ -139,6 +146,14 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   WQ_TRY(admit_to_queue(*queue));
   const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
+  // A transaction drops no job of somebody else's.
+  Load& load = txn.loads[op.queue];
+  ++load.jobs;
+  load.bytes += envelope.size();
+  WQ_TRY(admit_load(*queue, load));
+  if (!queue->has_room(load.jobs, load.bytes)) {
+    return Status(Code::full, "the queue has no room, and a transaction drops no job");
+  }
   Command& part = part_of(txn.enqueues, CommandType::enqueue, op.queue, now_ms);
   const NewJob& job = part.jobs.emplace_back(new_job_of(op.spec, txn.next_id++, envelope, now_ms));
   txn.results[i].job_id = job.id;
@@ -149,7 +164,7 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
 
 Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
   const TxnOp& op = txn.ops[i];
-  const SettleItem& item = op.settle;
+  SettleItem item = op.settle;
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   const Status held = check_lease(state_, queue, item.id, item.generation);
   if (held.code() == Code::not_found) return no_such_job(item.id);
@@ -161,6 +176,9 @@ Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
     return Status(Code::stale, "job " + std::to_string(item.id) + " is settled twice");
   }
   Command& part = part_of(txn.settles, CommandType::settle, op.queue, now_ms);
+  if (item.kind == SettleKind::nack && item.delay_ms < 0) {
+    item.delay_ms = drawn_retry_delay_ms(*state_.find_live(item.id), prng_);
+  }
   part.settles.push_back(item);
   if (item.error.size() > error_bytes_max) {
     part.settles.back().error = cut_error(item.error, txn.texts.emplace_back());

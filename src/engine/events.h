@@ -33,6 +33,8 @@ enum class EventKind : uint8_t {
   queue_changed = 14,
   queue_deleted = 15,  // with `count` jobs
   checkpoint = 16,     // everything up to the LSN
+  job_expired = 17,    // did not start in time
+  dropped = 18,        // for a newer one, or over the caps of the dead letters
 };
 
 struct Event {

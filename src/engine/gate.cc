@@ -146,12 +146,15 @@ void State::settle_gate(GroupGate& gate) {
   queue.parked += parked - gate.parked;
   gate.parked = parked;
   for (const auto& line : gate.lines) {
-    const uint64_t wanted = free > 0 && line->count > 0 ? line->first_position(0) : 0;
-    if (wanted == line->open_at) continue;
-    OpenLines& open = queue.lane(line->priority).open;
-    if (line->open_at != 0) open.erase({line->open_at, line.get()});
-    if (wanted != 0) open.emplace(wanted, line.get());
-    line->open_at = wanted;
+    const uint64_t at = line->count > 0 ? line->first_position(0) : 0;
+    if (at == line->listed_at && (free > 0) == line->is_open) continue;
+    Lane& lane = queue.lane(line->priority);
+    if (line->listed_at != 0) {
+      (line->is_open ? lane.open : lane.shut).erase({line->listed_at, line.get()});
+    }
+    line->listed_at = at;
+    line->is_open = free > 0;
+    if (at != 0) (line->is_open ? lane.open : lane.shut).emplace(at, line.get());
   }
   if (gate.waiting > 0) return;
   gate.number = 0;
@@ -241,12 +244,27 @@ Lane* State::find_lane(Queue* queue, std::string_view group, uint8_t priority) c
 
 // ---- picking
 
-LanePicker::LanePicker(Lane& lane, std::vector<GroupGate*>& picked)
-    : lane_(lane), picked_(picked), own_(lane.head.front()), line_(lane.open.begin()) {}
+namespace {
+
+constexpr uint64_t nowhere = UINT64_MAX;
+
+uint64_t place_of(const LineOrder& lines, LineOrder::const_iterator line) {
+  return line == lines.end() ? nowhere : line->first;
+}
+
+}  // namespace
+
+LanePicker::LanePicker(const Lane& lane)
+    : lane_(lane), own_(lane.head.front()), open_(lane.open.begin()), shut_(lane.shut.begin()) {}
+
+LanePicker::LanePicker(const Lane& lane, std::vector<GroupGate*>& picked) : LanePicker(lane) {
+  picked_ = &picked;
+  shut_ = lane.shut.end();
+}
 
 void LanePicker::skip_shut() {
-  if (WQ_PLANTED(group_limit_unchecked)) return;
-  while (line_ != lane_.open.end() && line_->second->gate->free_slots() == 0) ++line_;
+  if (!picked_ || WQ_PLANTED(group_limit_unchecked)) return;
+  while (open_ != lane_.open.end() && open_->second->gate->free_slots() == 0) ++open_;
   while (!again_.empty() && again_.front().line->gate->free_slots() == 0) {
     std::pop_heap(again_.begin(), again_.end(), later);
     again_.pop_back();
@@ -258,7 +276,7 @@ Job* LanePicker::take(Lane* line, Job* job) {
     cold_ = line;
     return nullptr;
   }
-  if (line->gate->picked++ == 0) picked_.push_back(line->gate);
+  if (picked_ && line->gate->picked++ == 0) picked_->push_back(line->gate);
   Job* following = line->head.next(job);
   if (following || line->cold_count > 0) {
     again_.push_back({following ? following->position : line->cold_low, line, following});
@@ -269,19 +287,20 @@ Job* LanePicker::take(Lane* line, Job* job) {
 
 Job* LanePicker::next() {
   skip_shut();
-  constexpr uint64_t none = UINT64_MAX;
-  const uint64_t own_at = own_ ? own_->position : lane_.cold_count > 0 ? lane_.cold_low : none;
-  const uint64_t line_at = line_ != lane_.open.end() ? line_->first : none;
-  const uint64_t again_at = !again_.empty() ? again_.front().position : none;
+  const uint64_t own_at = own_ ? own_->position : lane_.cold_count > 0 ? lane_.cold_low : nowhere;
+  const uint64_t open_at = place_of(lane_.open, open_);
+  const uint64_t shut_at = place_of(lane_.shut, shut_);
+  const uint64_t line_at = std::min(open_at, shut_at);
+  const uint64_t again_at = again_.empty() ? nowhere : again_.front().position;
   if (own_at < line_at && own_at < again_at) {
     if (!own_) cold_ = &lane_;
     return own_ ? std::exchange(own_, lane_.head.next(own_)) : nullptr;
   }
   if (line_at < again_at) {
-    Lane* line = (line_++)->second;
+    Lane* line = (open_at < shut_at ? open_ : shut_)++->second;
     return take(line, line->head.front());
   }
-  if (again_at == none) return nullptr;
+  if (again_at == nowhere) return nullptr;
   std::pop_heap(again_.begin(), again_.end(), later);
   const Again found = again_.back();
   again_.pop_back();

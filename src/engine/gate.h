@@ -4,11 +4,11 @@
 // hold a slot, and its lines, which are lanes (queue.h) of the group's own, one per priority. A job
 // of a group never stands in an ordinary lane: it enters its line when it becomes ready, with its
 // place in the order of the whole queue, and a lease takes it from there. The lanes of the queue
-// know the lines whose gate has a free slot, by the place of their first job (Lane::open), so a
-// lease is served in the order of the queue and never meets a job that it must not take, however
-// many there are. Slots are not stored: they are counted from the leases, so they can not leak.
-// settle_gate() is called after each change of a gate and is the only place that opens and shuts
-// it.
+// know the lines by the place of their first job, those whose gate has a free slot (Lane::open)
+// apart from the others (Lane::shut), so a lease is served in the order of the queue and never
+// meets a job that it must not take, however many there are. Slots are not stored: they are counted
+// from the leases, so they can not leak. settle_gate() is called after each change of a gate and is
+// the only place that opens and shuts it.
 //
 // Stored: the jobs of a line have their index rows under the line's number (line_key), and each
 // gate that has waiting jobs a row in the family meta:
@@ -62,14 +62,16 @@ std::string group_of(const BodyRef& body);
 // Whether the job waits for a slot of its group.
 bool is_parked(const Job& job);
 
-// The jobs of one priority that may be leased, in order: those of the lane and those at the heads
-// of open lines. Taking one changes nothing but GroupGate::picked, which the caller sets back.
+// The jobs of one priority, those of the lane and of the lines, in order: all of them, or those
+// that may be leased. Taking one of these changes nothing but GroupGate::picked; the caller sets it
+// back in the gates of `picked`.
 class LanePicker {
  public:
-  LanePicker(Lane& lane, std::vector<GroupGate*>& picked);
+  explicit LanePicker(const Lane& lane);
+  LanePicker(const Lane& lane, std::vector<GroupGate*>& picked);
   // Null: there is none in memory. If cold() is a lane then, its first job comes next.
   Job* next();
-  Lane* cold() const { return cold_; }
+  const Lane* cold() const { return cold_; }
 
  private:
   struct Again {  // a line that has given a job already
@@ -81,12 +83,13 @@ class LanePicker {
   void skip_shut();
   Job* take(Lane* line, Job* job);
 
-  Lane& lane_;
-  std::vector<GroupGate*>& picked_;
+  const Lane& lane_;
+  std::vector<GroupGate*>* picked_ = nullptr;  // null: all jobs
   Job* own_;
-  OpenLines::const_iterator line_;
+  LineOrder::const_iterator open_;
+  LineOrder::const_iterator shut_;
   std::vector<Again> again_;  // a heap
-  Lane* cold_ = nullptr;
+  const Lane* cold_ = nullptr;
 };
 
 }  // namespace wq

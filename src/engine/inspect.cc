@@ -9,12 +9,15 @@
 #include "engine/gate.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/unique.h"
+#include "engine/unique_inspect.h"
 
 namespace wq {
 namespace {
 
 struct Counts {
   uint64_t by_state[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
   std::map<std::pair<std::string, uint8_t>, uint64_t> by_line;
   std::map<std::string, uint64_t> slots;  // leased and running jobs, by group
@@ -32,6 +35,7 @@ class Scanner {
       WQ_TRY(scan_index(family));
     }
     WQ_TRY(scan_kv());
+    WQ_TRY(inspect_keys(state_, store_, jobs_holding_, report_));
     compare();
     return {};
   }
@@ -63,7 +67,8 @@ class Scanner {
       const Queue* queue = state_.find_queue(row.queue);
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
-      count(queue, row.state, row.priority, group_of(job.value().body));
+      count(queue, row.state, row.priority, job.value().body.size(), group_of(job.value().body));
+      if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
         problem("job " + std::to_string(key->id) + " is leased but not resident");
@@ -76,7 +81,8 @@ class Scanner {
     state_.jobs().for_each([&](const Job* job) {
       if (!State::is_live(job)) return;
       ++report_.jobs;
-      count(job->queue, job->state, job->priority, group_of(*job));
+      count(job->queue, job->state, job->priority, job->body.size(), group_of(*job));
+      if (job->key_until_ms == key_no_end) ++jobs_holding_;
       const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
       const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
       if (job->has_timer() != timed) {
@@ -88,9 +94,12 @@ class Scanner {
     });
   }
 
-  void count(const Queue* queue, JobState state, uint8_t priority, std::string_view group) {
+  void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes,
+             std::string_view group) {
     Counts& counts = counts_[queue->id];
     ++counts.by_state[static_cast<size_t>(state)];
+    counts.bytes[static_cast<size_t>(state)] += bytes;
+    bytes_ += bytes;
     const bool held = state == JobState::leased || state == JobState::running;
     if (held && !group.empty()) ++counts.slots[std::string(group)];
     if (state != JobState::ready) return;
@@ -194,6 +203,10 @@ class Scanner {
   }
 
   void compare() {
+    if (bytes_ != state_.job_bytes()) {
+      problem("the store counts " + std::to_string(state_.job_bytes()) +
+              " bytes of jobs, the scan found " + std::to_string(bytes_));
+    }
     if (found_index_rows_ != expected_index_rows_) {
       problem(std::to_string(expected_index_rows_) + " stored jobs have " +
               std::to_string(found_index_rows_) + " index rows");
@@ -201,6 +214,7 @@ class Scanner {
     for (const auto& [name, queue] : state_.queues()) {
       Counts& counts = counts_[queue->id];
       for (size_t i = 1; i < job_state_count; ++i) {
+        compare_bytes(*queue, i, counts.bytes[i]);
         if (counts.by_state[i] == queue->counts[i]) continue;
         problem("queue '" + name + "' counts " + std::to_string(queue->counts[i]) +
                 " jobs in state " + std::to_string(i) + ", the scan found " +
@@ -229,7 +243,9 @@ class Scanner {
                   " ready jobs of a group, the scan found " + std::to_string(found));
         }
         found = 0;
-        if ((line->open_at != 0) != (line->count > 0 && gate->free_slots() > 0)) {
+        const uint64_t first_at = line->count > 0 ? line->first_position(0) : 0;
+        const bool open = gate->free_slots() > 0;
+        if (line->listed_at != first_at || (first_at != 0 && line->is_open != open)) {
           problem("queue '" + queue.name + "': a group is shut with a free slot, or open without");
         }
       }
@@ -248,15 +264,24 @@ class Scanner {
     if (parked != queue.parked) problem("queue '" + queue.name + "': parked jobs do not add up");
   }
 
+  void compare_bytes(const Queue& queue, size_t state, uint64_t found) {
+    if (queue.bytes[state] == found) return;
+    problem("queue '" + queue.name + "' counts " + std::to_string(queue.bytes[state]) +
+            " bytes of jobs in state " + std::to_string(state) + ", the scan found " +
+            std::to_string(found));
+  }
+
   const State& state_;
   const Store& store_;
   StoredJobReader jobs_;
   VerifyReport& report_;
   std::map<QueueId, Counts> counts_;
+  uint64_t jobs_holding_ = 0;
   uint64_t kv_expiring_ = 0;
   uint64_t kv_expiries_ = 0;
   uint64_t expected_index_rows_ = 0;
   uint64_t found_index_rows_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace

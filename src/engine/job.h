@@ -44,6 +44,8 @@ struct Job {
   int64_t since_ms = 0;
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;
+  int64_t key_until_ms = 0;   // it holds its unique or debounce key until then; 0 = it does not
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
   uint32_t epoch = 0;
   uint32_t attempts = 0;
   uint32_t exceptions = 0;

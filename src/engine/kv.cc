@@ -82,15 +82,8 @@ std::optional<KvRow> decode_kv_row(std::string_view bytes) {
   return row;
 }
 
-Status admit_key(std::string_view key) {
-  if (key.empty()) return Status(Code::invalid, "key: is empty");
-  if (key.size() <= key_bytes_max) return {};
-  return Status(Code::too_large, "key: " + std::to_string(key.size()) + " bytes, at most " +
-                                     std::to_string(key_bytes_max));
-}
-
 Status admit_kv(const KvWrite& write) {
-  WQ_TRY(admit_key(write.key));
+  WQ_TRY(admit_key("key", write.key));
   WQ_TRY(admit_delay_ms("ttl_ms", write.ttl_ms));
   if (write.verb == KvVerb::check && write.condition.flags == 0) {
     return Status(Code::invalid, "condition: a check without one");

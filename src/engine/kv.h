@@ -95,7 +95,6 @@ std::optional<KvRow> decode_kv_row(std::string_view bytes);  // a view into `byt
 
 // ---- changes
 
-Status admit_key(std::string_view key);
 Status admit_kv(const KvWrite& write);
 
 // The live row of a key that is known to the table; none if there is no such row (any more).

@@ -47,15 +47,16 @@ void Engine::draw_retry_delays(Command& command) {
   if (!drawn || WQ_PLANTED(expiry_without_jitter)) command.delays_ms.clear();
 }
 
-// The jobs behind a cold range that has come to the head of its lane may have to end as well.
+// The jobs behind a cold range that has come to the head of its lane may have to end as well. Of
+// the lines, those are looked at that have changed.
 void Engine::refill_empty_heads() {
-  for (const auto& [name, queue] : state_.queues()) {
-    for (const auto& lane : queue->lanes) {
-      if (lane->cold_count == 0 || !lane->head.empty() || lane->refill_wanted) continue;
-      refills_.push_back(LaneId{queue->id, lane->priority, {}});
-      lane->refill_wanted = true;
+  const auto look_at = [&](Queue* queue, const Lanes& lanes) WQ_REQUIRES(mutex_) {
+    for (const auto& lane : lanes) {
+      if (lane->cold_count > 0 && lane->head.empty()) want_refill(queue, *lane);
     }
-  }
+  };
+  for (const auto& [name, queue] : state_.queues()) look_at(queue, queue->lanes);
+  for (const GroupGate* gate : state_.changed_gates()) look_at(gate->queue, gate->lines);
 }
 
 // Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
@@ -140,6 +141,11 @@ bool Engine::has_room_for_pages() const {
   return state_.resident_bytes() <= memory_limit_ || state_.delays().empty();
 }
 
+// A store under import is left alone.
+bool Engine::trim_wanted(int64_t now_ms) const {
+  return !state_.importing && (trim_queue_ != 0 || state_.dead_trim_ms <= now_ms);
+}
+
 // Milliseconds until the next timer, at most sleep_ms_max; 0 when something is due.
 int64_t Engine::next_due_wait_ms() {
   int64_t wait_ms = sleep_ms_max;
@@ -157,7 +163,7 @@ int64_t Engine::next_due_wait_ms() {
   for (const QueueId id : rate_watch_) {
     const Queue* queue = state_.find_queue(id);
     if (!queue) continue;
-    wait_ms = std::min(wait_ms, rate_wait_ms(queue->config.rate, queue->rate_tat_ns, now_ms));
+    wait_ms = std::min(wait_ms, queue->rate_wait_ms(now_ms));
   }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
@@ -165,12 +171,21 @@ int64_t Engine::next_due_wait_ms() {
   return std::max<int64_t>(0, wait_ms);
 }
 
+// The same for the maintenance, which has more to do than a caller who waits for a job helps with.
+int64_t Engine::next_work_wait_ms() {
+  const int64_t wait_ms = next_due_wait_ms();
+  const int64_t now_ms = wall_ms();
+  if (state_.importing) return wait_ms;
+  if (!trim_wanted(now_ms)) return std::min(wait_ms, state_.dead_trim_ms - now_ms);
+  return state_.resident_bytes() <= memory_limit_ ? 0 : std::min(wait_ms, no_room_poll_ms);
+}
+
 // After a change that may have made a timer the first: the maintenance thread is woken only if it
 // would sleep past it.
 void Engine::wake_for_timers() {
   if (maintenance_due_ns_ == 0) return;  // awake: it looks before it sleeps
   if (WQ_PLANTED(timer_wakes_nobody)) return;
-  const int64_t due_ns = environment_.clock->mono_ns() + next_due_wait_ms() * ns_per_ms;
+  const int64_t due_ns = environment_.clock->mono_ns() + next_work_wait_ms() * ns_per_ms;
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
 
@@ -223,6 +238,10 @@ Status Engine::load_delays() {
 Result<bool> Engine::maintain() {
   WQ_TRY_SET(const Due due, run_due(now(), due_step_max));
   bool more = due.more || state_.sweep_garbage(evict_step_max);
+  if (trim_wanted(wall_ms())) {
+    WQ_TRY_SET(const bool trimmed, trim_dead(wall_ms()));
+    more |= trimmed;
+  }
   if (delays_wanted(wall_ms())) {
     if (has_room_for_pages()) {
       WQ_TRY(load_delays());
@@ -272,7 +291,7 @@ void Engine::maintenance_loop() {
       const MutexGap gap(mutex_);
       continue;
     }
-    const int64_t wait_ms = next_due_wait_ms();
+    const int64_t wait_ms = next_work_wait_ms();
     if (stopping_) return;
     if (wait_ms == 0) {  // just now
       const MutexGap let_callers_in(mutex_);
@@ -359,7 +378,7 @@ Result<int64_t> Engine::tick() {
   if (checkpoint_due) WQ_TRY(run_checkpoint());
   if (more) return int64_t{0};
   MutexLock lock(mutex_);
-  const int64_t wait_ms = next_due_wait_ms();
+  const int64_t wait_ms = next_work_wait_ms();
   return spares_left ? std::min<int64_t>(wait_ms, 1) : std::min(wait_ms, options_.memory_window_ms);
 }
 

@@ -196,7 +196,11 @@ void Observer::ending(const Job& job, EndReason reason) {
     case EndReason::cancelled:
       tell(EventKind::cancelled, job);
       return;
-    case EndReason::expired:  // told by the totals of the queue
+    case EndReason::expired:
+      tell(EventKind::job_expired, job);
+      return;
+    case EndReason::dropped:
+      tell(EventKind::dropped, job);
       return;
     case EndReason::cleared:
       // One dead letter; of a whole queue one event tells for all.

@@ -27,8 +27,8 @@ namespace wq {
 struct Lane;
 struct Waiter;
 
-// Lines of groups that have a free slot, by the place of their first job; see gate.h.
-using OpenLines = std::set<std::pair<uint64_t, Lane*>>;
+// Lines of groups by the place of their first job; see gate.h.
+using LineOrder = std::set<std::pair<uint64_t, Lane*>>;
 
 struct Lane {
   explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
@@ -43,8 +43,10 @@ struct Lane {
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
   GroupGate* gate = nullptr;   // set: it is a line of this group
-  uint64_t open_at = 0;        // a line: its key in the queue's open lines; 0 = it is not there
-  OpenLines open;              // not a line: the open lines of this priority
+  uint64_t listed_at = 0;      // a line: its key in one of the two below; 0 = it is in none
+  bool is_open = false;        // a line: in which
+  LineOrder open;              // not a line: the lines of this priority whose group has a free slot
+  LineOrder shut;              // and those whose group has none
 
   bool in_head(const Job* job) const { return cold_count == 0 || job->position < cold_low; }
 
@@ -78,6 +80,7 @@ struct GroupGate {
   bool stored = false;   // the store has a row of it
   Lanes lines;
 
+  uint64_t limit_now() const;
   uint64_t free_slots() const;
   Lane* find_line(uint8_t priority) const {
     const auto place = lane_place(lines, priority);
@@ -113,6 +116,7 @@ struct Queue {
   QueueConfig config;
   QueueTotals totals;
   uint64_t counts[job_state_count] = {};
+  uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
   // A job is live only while its epoch equals its queue's epoch of its state: clear raises the
   // epoch and thereby ends any number of jobs, resident or not, in constant time.
   uint32_t epochs[job_state_count] = {};
@@ -131,12 +135,24 @@ struct Queue {
   bool changed = false;     // in State::changed_queues
   bool deleted = false;
   bool wake_wanted = false;   // in State::wake_queue
+  int64_t dead_due_ms = 0;    // no dead letter is over a cap before; 0 = to be looked at
+  uint64_t dead_low_seq = 0;  // no dead letter is left up to here
   bool rate_watched = false;  // in Engine::rate_watch_
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
   uint32_t& epoch(JobState state) { return epochs[static_cast<size_t>(state)]; }
   uint32_t epoch(JobState state) const { return epochs[static_cast<size_t>(state)]; }
+  // What max_depth and max_bytes are about: jobs that wait.
+  uint64_t depth() const { return count(JobState::ready) + count(JobState::delayed); }
+  uint64_t depth_bytes() const {
+    return bytes[static_cast<size_t>(JobState::ready)] +
+           bytes[static_cast<size_t>(JobState::delayed)];
+  }
+  bool has_room(uint64_t jobs, uint64_t more_bytes) const {
+    return (config.max_depth == 0 || depth() + jobs <= config.max_depth) &&
+           (config.max_bytes == 0 || depth_bytes() + more_bytes <= config.max_bytes);
+  }
   uint64_t running_count() const { return count(JobState::leased) + count(JobState::running); }
   bool consumable() const { return !deleted && config.status == QueueStatus::active; }
 
@@ -152,6 +168,9 @@ struct Queue {
   uint64_t rate_tokens(int64_t now_ms) const {
     return wq::rate_tokens(config.rate, rate_tat_ns, now_ms);
   }
+  int64_t rate_wait_ms(int64_t now_ms) const {
+    return wq::rate_wait_ms(config.rate, rate_tat_ns, now_ms);
+  }
 
   Lane& lane(uint8_t priority) {
     const auto place = lane_place(lanes, priority);
@@ -162,9 +181,12 @@ struct Queue {
 
 // A lowered limit never cuts what runs.
 inline uint64_t GroupGate::free_slots() const {
-  const uint64_t most = limit != 0 ? limit : queue->config.group_limit;
   const uint64_t held = running + picked;
-  return held >= most ? 0 : most - held;
+  return held >= limit_now() ? 0 : limit_now() - held;
+}
+
+inline uint64_t GroupGate::limit_now() const {
+  return limit != 0 ? limit : queue->config.group_limit;
 }
 
 }  // namespace wq

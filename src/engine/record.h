@@ -56,8 +56,10 @@ struct JobRow {
   int64_t since_ms = 0;       // when it entered the state
   int64_t leased_ms = 0;      // start of the latest lease
   int64_t deadline_ms = 0;    // leased, running: 0 = none
+  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
   std::string_view last_error = {};
   std::string_view progress = {};
+  int64_t key_until_ms = 0;  // see Job
 };
 
 struct LaneRow {
@@ -77,8 +79,10 @@ struct QueueRow {
   uint64_t next_front_seq = 0;
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
-  std::vector<LaneRow> lanes = {};  // without the lines of groups
-  int64_t rate_tat_ns = 0;          // see rate.h
+  std::vector<LaneRow> lanes = {};       // without the lines of groups
+  int64_t rate_tat_ns = 0;               // see rate.h
+  uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
+  bool bytes_known = true;               // false in a row that was written without them
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -147,6 +151,8 @@ Backoff trusted_backoff(Bytes envelope);          // kind none = the queue's
 JobTraits traits_of(Bytes envelope);              // all defaults if it has none
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
+// Whether there are any; the bytes may lie anywhere.
+bool trusted_has_traits(Bytes envelope);
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row

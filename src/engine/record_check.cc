@@ -44,8 +44,11 @@ const char* check_groups(const Command& command) {
 }
 
 const char* check_first_generation(const Command& command) {
-  if (command.first_generation == 0) return "first generation is 0";
-  const uint64_t last = command.first_generation + (command.ids.size() - 1);
+  // Replays of earlier versions left a job the generation that it had.
+  const bool replay = command.type == CommandType::dead_replay;
+  if (command.first_generation == 0) return replay ? nullptr : "first generation is 0";
+  const size_t count = replay ? command.settles.size() : command.ids.size();
+  const uint64_t last = command.first_generation + (count - 1);
   if (last < command.first_generation) return "generations wrap around";
   return nullptr;
 }
@@ -75,9 +78,7 @@ const char* check_settle_item(const SettleItem& item) {
 }
 
 const char* check_settles(const Command& command) {
-  const bool one = command.type == CommandType::confirm ||
-                   command.type == CommandType::dead_replay ||
-                   command.type == CommandType::progress;
+  const bool one = command.type == CommandType::confirm || command.type == CommandType::progress;
   const bool full = command.type == CommandType::settle;
   if (command.settles.empty()) return "no token";
   if (command.settles.size() > (one ? 1 : command_items_max)) return "too many tokens";
@@ -113,11 +114,14 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
   return nullptr;
 }
 
-const char* check_kv(const std::vector<KvChange>& changes) {
+const char* check_kv(CommandType type, const std::vector<KvChange>& changes) {
+  const bool forget = type == CommandType::key_forget;
+  const size_t key_max = forget ? unique_row_key_bytes_max : key_bytes_max;
   if (changes.empty()) return "no change";
   if (changes.size() > command_items_max) return "too many changes";
   for (const KvChange& change : changes) {
-    if (change.key.empty() || change.key.size() > key_bytes_max) return "length of a key";
+    if (change.key.empty() || change.key.size() > key_max) return "length of a key";
+    if (forget && !change.erase) return "a row of a key that is not to go";
     if (change.value.size() > kv_value_bytes_max) return "value is too long";
     if (change.expires_ms < 0) return "expiry is negative";
     if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
@@ -134,6 +138,22 @@ const char* check_parts(const Command& command) {
     if (!may_be_part(part.type)) return "a part that can be none";
     if (part.now_ms != command.now_ms) return "a part of another time";
     if (const char* reason = check_command(part)) return reason;
+  }
+  return nullptr;
+}
+
+const char* check_keys(const JobTraits& traits) {
+  if (traits.key_rule > KeyRule::debounce) return "unknown rule of a key";
+  if ((traits.key_rule == KeyRule::none) != traits.key.empty()) return "key and rule of a job";
+  if (traits.key.size() > key_bytes_max) return "length of a key";
+  if (traits.key_ms < 0 || traits.key_ms > delay_ms_max) return "time that a key is held";
+  if (traits.key.empty() && traits.key_ms != 0) return "time of no key";
+  if (traits.idempotency_key.size() > key_bytes_max) return "length of an idempotency key";
+  if (traits.idempotency_ms < 0 || traits.idempotency_ms > delay_ms_max) {
+    return "window of an idempotency key";
+  }
+  if (traits.idempotency_key.empty() != (traits.idempotency_ms == 0)) {
+    return "idempotency key and window";
   }
   return nullptr;
 }
@@ -190,8 +210,12 @@ uint32_t command_fields(CommandType type) {
     case CommandType::cancel:
       return field_queue | field_ids;
     case CommandType::dead_replay:
+      return field_queue | field_tokens | field_first_generation;
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return field_queue | field_tokens;
+    case CommandType::drop_oldest:
+      return field_queue | field_ids | field_jobs;
     case CommandType::import_begin:
       return field_row;
     case CommandType::import_queue:
@@ -201,9 +225,12 @@ uint32_t command_fields(CommandType type) {
     case CommandType::import_end:
       return 0;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return field_kv;
     case CommandType::transact:
       return field_parts;
+    case CommandType::key_release:
+      return field_queue | field_tokens;
     case CommandType::rate_rebase:
       return field_queue;
   }
@@ -228,14 +255,15 @@ const char* check_command(const Command& command) {
   if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
   const char* reason = nullptr;
   if (fields & field_config) reason = check_config(command.config);
-  if (!reason && (fields & field_jobs)) reason = check_jobs(command.jobs);
+  const bool jobs_optional = command.type == CommandType::drop_oldest && command.jobs.empty();
+  if (!reason && (fields & field_jobs) && !jobs_optional) reason = check_jobs(command.jobs);
   if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
   if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
   if (!reason && (fields & field_tokens)) reason = check_settles(command);
   if (!reason && (fields & field_row)) reason = check_row_bytes(command.row);
   if (!reason && (fields & field_imports)) reason = check_imports(command.imports);
-  if (!reason && (fields & field_kv)) reason = check_kv(command.kv);
+  if (!reason && (fields & field_kv)) reason = check_kv(command.type, command.kv);
   if (!reason && (fields & field_parts)) reason = check_parts(command);
   if (!reason && (fields & field_delays)) reason = check_delays(command);
   if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
@@ -250,7 +278,7 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
   if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
-  return nullptr;
+  return check_keys(traits);
 }
 
 const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
@@ -295,6 +323,9 @@ const char* check_config(const QueueConfig& config) {
   if (config.version == 0) return "version of the configuration is 0";
   if (config.job_ttl_ms < 0 || config.job_ttl_ms > delay_ms_max) return "time to live of jobs";
   if (config.backoff.jitter_permille > jitter_permille_max) return "jitter of the backoff";
+  if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
+  if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
+  if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
@@ -305,7 +336,9 @@ const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
   if (row.reason > dead_reason_last) return "unknown dead reason";
-  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0) return "time is negative";
+  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0 || row.first_dead_ms < 0) {
+    return "time is negative";
+  }
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";
   }
@@ -313,6 +346,7 @@ const char* check_job_row(const JobRow& row) {
   if (held && row.generation == 0) return "lease of generation 0";
   if (row.last_error.size() > error_bytes_max) return "error text is too long";
   if (row.progress.size() > progress_bytes_max) return "progress note is too long";
+  if (row.key_until_ms < 0) return "time that a key is held";
   return nullptr;
 }
 

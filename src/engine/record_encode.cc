@@ -2,6 +2,9 @@
 // enqueue, one lease, one settle) do not allocate; memory that a huge record needed is given back
 // at the next call. Tables add their fields from the widest type to the narrowest, which saves
 // padding.
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -71,11 +74,17 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_version(config.version);
   table.add_lease_ms(config.lease_ms);
   table.add_job_ttl_ms(config.job_ttl_ms);
+  table.add_max_depth(config.max_depth);
+  table.add_max_bytes(config.max_bytes);
+  table.add_dead_max_count(config.dead_max_count);
+  table.add_dead_max_age_ms(config.dead_max_age_ms);
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
+  table.add_full_policy(static_cast<uint8_t>(config.full_policy));
+  table.add_pause_kept(config.pause_kept);
   table.add_rate_window_ms(config.rate.window_ms);
   table.add_rate_count(config.rate.count);
   table.add_rate_burst(config.rate.burst);
@@ -192,6 +201,8 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
 // Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
+  const auto key = put_bytes(b, as_bytes(traits.key));
+  const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   const auto group = put_bytes(b, as_bytes(traits.group));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
@@ -199,6 +210,11 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_timeout_ms(traits.timeout_ms);
   table.add_max_exceptions(traits.max_exceptions);
   table.add_fail_on_timeout(traits.fail_on_timeout);
+  table.add_key_ms(traits.key_ms);
+  table.add_idempotency_ms(traits.idempotency_ms);
+  table.add_key(key);
+  table.add_idempotency_key(idempotency_key);
+  table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
   return table.Finish();
@@ -267,7 +283,7 @@ Encoder::~Encoder() = default;
 
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
   return impl_->encode(command, impl_->whole);
 }
@@ -299,12 +315,11 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   Offset<Vector<Offset<fb::KvChange>>> kv;
   Offset<Vector<Offset<fb::Part>>> parts;
   ByteVector rows;
-  if (fields & field_parts) parts = put_parts(b, command);
   Offset<Vector<int64_t>> delays;
   ByteVector note;
-  if ((fields & field_delays) && !command.delays_ms.empty()) {
-    delays = b.CreateVector(command.delays_ms);
-  }
+  if (fields & field_parts) parts = put_parts(b, command);
+  const bool delayed = (fields & field_delays) && !command.delays_ms.empty();
+  if (delayed) delays = b.CreateVector(command.delays_ms);
   if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
   if (fields & field_kv) kv = put_kv(b, command.kv);
   if (fields & field_imports) {
@@ -312,7 +327,7 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
     imports = put_imports(b, command.imports);
   }
   if (fields & field_row) rows = put_bytes(b, command.row);
-  if (fields & field_jobs) {
+  if ((fields & field_jobs) && !command.jobs.empty()) {
     envelopes = put_envelopes(b, command.jobs);
     jobs = put_jobs(b, command.jobs);
   }
@@ -389,7 +404,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
 
 Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   const char* reason = check_job_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto body = put_bytes(b, envelope);
   const auto error = put_bytes(b, as_bytes(row.last_error));
@@ -400,6 +415,8 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_generation(row.generation);
   table.add_leased_ms(row.leased_ms);
   table.add_deadline_ms(row.deadline_ms);
+  table.add_key_until_ms(row.key_until_ms);
+  table.add_first_dead_ms(row.first_dead_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);
@@ -419,16 +436,19 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
 
 Bytes Encoder::queue_row(const QueueRow& row) {
   const char* reason = check_queue_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals =
-      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
-                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired);
+  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
+                                            t.released, t.expired, t.dead, t.replayed, t.cancelled,
+                                            t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
+  Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
+  const bool has_bytes = std::any_of(std::begin(row.bytes), std::end(row.bytes), std::identity());
+  if (has_bytes) bytes = b.CreateVector(row.bytes, job_state_count);
   std::vector<fb::Lane> lanes;
   for (const LaneRow& lane : row.lanes) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
@@ -441,6 +461,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
   table.add_lanes(lane_vector);
+  table.add_bytes(bytes);
   table.add_epochs(epochs);
   table.add_counts(counts);
   table.add_totals(totals);
@@ -453,7 +474,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
 
 Bytes Encoder::meta_row(const MetaRow& row) {
   const char* reason = check_meta_row(row);
-  WQ_CHECK(reason == nullptr);
+  if (reason) check_failed(reason, __FILE__, __LINE__);
   FlatBufferBuilder& b = impl_->row.start();
   std::vector<fb::Trash> entries;
   for (const TrashRow& trash : row.trash) {

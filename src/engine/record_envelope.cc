@@ -48,6 +48,7 @@ const char* check_headers(const flatbuffers::Vector<flatbuffers::Offset<fb::Head
   return nullptr;
 }
 
+// Its views point into the table.
 JobTraits read_traits(const fb::Traits* table) {
   JobTraits traits;
   traits.expires_ms = table->expires_ms();
@@ -55,6 +56,11 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.timeout_ms = table->timeout_ms();
   traits.max_exceptions = table->max_exceptions();
   traits.fail_on_timeout = table->fail_on_timeout();
+  traits.key_rule = static_cast<KeyRule>(table->key_rule());
+  traits.key = as_text(vector_bytes(table->key()));
+  traits.key_ms = table->key_ms();
+  traits.idempotency_key = as_text(vector_bytes(table->idempotency_key()));
+  traits.idempotency_ms = table->idempotency_ms();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
   return traits;
@@ -107,6 +113,12 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.status = static_cast<QueueStatus>(table->status());
   out.version = table->version();
   out.job_ttl_ms = table->job_ttl_ms();
+  out.max_depth = table->max_depth();
+  out.max_bytes = table->max_bytes();
+  out.full_policy = static_cast<FullPolicy>(table->full_policy());
+  out.dead_max_count = table->dead_max_count();
+  out.dead_max_age_ms = table->dead_max_age_ms();
+  out.pause_kept = table->pause_kept();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
@@ -122,7 +134,10 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   envelope.enqueued_ms = table->enqueued_ms();
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
-    envelope.traits.group = as_text(image.in_input(as_bytes(envelope.traits.group)));
+    for (std::string_view* view :
+         {&envelope.traits.key, &envelope.traits.idempotency_key, &envelope.traits.group}) {
+      *view = as_text(image.in_input(as_bytes(*view)));
+    }
   }
   if (table->headers() != nullptr) {
     envelope.headers.reserve(table->headers()->size());
@@ -177,6 +192,15 @@ std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope) {
   const auto* table = flatbuffers::GetRoot<fb::Envelope>(envelope.data());
   if (table->traits() == nullptr) return nullptr;
   return std::make_unique<const JobTraits>(read_traits(table->traits()));
+}
+
+bool trusted_has_traits(Bytes envelope) {
+  using flatbuffers::ReadScalar;
+  using flatbuffers::uoffset_t;
+  const auto* start = reinterpret_cast<const uint8_t*>(envelope.data());
+  const auto* root =
+      reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
+  return root->GetPointer<const uint8_t*>(fb::Envelope::VT_TRAITS) != nullptr;
 }
 
 Header trusted_header(Bytes envelope, size_t i) {

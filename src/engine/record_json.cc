@@ -61,6 +61,14 @@ const char* command_name(CommandType type) {
       return "reprioritise";
     case CommandType::progress:
       return "progress";
+    case CommandType::key_release:
+      return "key_release";
+    case CommandType::key_forget:
+      return "key_forget";
+    case CommandType::dead_drop:
+      return "dead_drop";
+    case CommandType::drop_oldest:
+      return "drop_oldest";
     case CommandType::rate_rebase:
       return "rate_rebase";
   }
@@ -193,6 +201,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.number("max_retries", config.max_retries);
   json.time("lease_ms", config.lease_ms);
   if (config.job_ttl_ms != 0) json.time("job_ttl_ms", config.job_ttl_ms);
+  if (config.max_depth != 0) json.number("max_depth", config.max_depth);
+  if (config.max_bytes != 0) json.number("max_bytes", config.max_bytes);
+  if (config.full_policy == FullPolicy::drop_oldest) json.string("full_policy", "drop_oldest");
+  if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
+  if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
+  if (config.pause_kept) json.flag("pause_kept", true);
   if (config.group_limit != 1) json.number("group_limit", config.group_limit);
   if (config.rate.count != 0) {
     json.number("rate_count", config.rate.count);

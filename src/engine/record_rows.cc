@@ -1,4 +1,7 @@
 // Reading the rows of the store: jobs, queues and the meta row.
+#include <algorithm>
+#include <iterator>
+
 #include "engine/record_internal.h"
 #include "engine/schema/rows_generated.h"
 
@@ -29,7 +32,9 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .replayed = table->replayed(),
             .cancelled = table->cancelled(),
             .cleared = table->cleared(),
-            .jobs_expired = table->jobs_expired()};
+            .jobs_expired = table->jobs_expired(),
+            .dropped = table->dropped(),
+            .dead_dropped = table->dead_dropped()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -53,6 +58,14 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   if (epochs.size() != sizeof row.epochs) return "number of epochs";
   std::memcpy(row.counts, counts.data(), counts.size());
   std::memcpy(row.epochs, epochs.data(), epochs.size());
+  const auto no_job = [](uint64_t count) { return count == 0; };
+  row.bytes_known = table->bytes() != nullptr ||
+                    std::all_of(std::begin(row.counts), std::end(row.counts), no_job);
+  if (table->bytes() != nullptr) {
+    const Bytes bytes = vector_bytes(table->bytes());
+    if (bytes.size() != sizeof row.bytes) return "number of bytes by state";
+    std::memcpy(row.bytes, bytes.data(), bytes.size());
+  }
   row.id = table->id();
   row.name = as_text(vector_bytes(table->name()));
   row.next_tail_seq = table->next_tail_seq();
@@ -116,8 +129,10 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .since_ms = table->since_ms(),
                  .leased_ms = table->leased_ms(),
                  .deadline_ms = table->deadline_ms(),
+                 .first_dead_ms = table->first_dead_ms(),
                  .last_error = as_text(image.in_input(vector_bytes(table->last_error()))),
-                 .progress = as_text(image.in_input(vector_bytes(table->progress())))};
+                 .progress = as_text(image.in_input(vector_bytes(table->progress()))),
+                 .key_until_ms = table->key_until_ms()};
   return check_job_row(decoded.row);
 }
 

@@ -24,6 +24,22 @@ StoreUuid fresh_uuid(const std::function<uint64_t()>& entropy) {
   return uuid;
 }
 
+// Of the jobs of a queue whose row was written before it told them.
+Status count_bytes(const Store& store, QueueRow& queue) {
+  const auto cursor = store.scan(Family::job, std::string(), std::string());
+  JobId last = 0;
+  for (; cursor->valid(); cursor->next()) {
+    const auto key = parse_job_key(cursor->key());
+    if (!key || key->is_state || key->id == last) continue;
+    last = key->id;
+    WQ_TRY_SET(const StoredJob job, read_job(store, key->id));
+    const auto state = static_cast<size_t>(job.row.state);
+    if (job.row.queue != queue.id || job.row.epoch != queue.epochs[state]) continue;
+    queue.bytes[state] += job.body.size();
+  }
+  return cursor->status();
+}
+
 // What failed is not yet a store that could be poisoned: the caller is told the cause.
 Status cause_of(Status status) {
   if (status.code() != Code::poisoned) return status;
@@ -168,7 +184,8 @@ Status Engine::load_store() {
   const std::string first = queue_row_key(0);
   const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
   for (; cursor->valid(); cursor->next()) {
-    WQ_TRY_SET(const QueueRow queue, decode_queue_row(as_bytes(cursor->value())));
+    WQ_TRY_SET(QueueRow queue, decode_queue_row(as_bytes(cursor->value())));
+    if (!queue.bytes_known) WQ_TRY(count_bytes(*store_, queue));
     if (queue.id == 0 || queue.id >= state_.next_queue_id || state_.find_queue(queue.id) ||
         state_.find_queue(queue.name)) {
       return bad_store("queue row " + std::to_string(queue.id) + " is out of place");
@@ -264,12 +281,18 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::cancel:
     case CommandType::expire_jobs:
     case CommandType::reprioritise:
+    case CommandType::drop_oldest:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return {};
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
-      return {};
+      return make_keys_known(command);
+    case CommandType::enqueue:
+    case CommandType::import_jobs:
+    case CommandType::key_forget:
+      return make_keys_known(command);
     case CommandType::kv_write:
       for (const KvChange& change : command.kv) {
         WQ_TRY(make_row_known(Family::kv, kv_row_key(change.key)));

@@ -75,6 +75,8 @@ StoredJob stored_of(const Job& job) {
   row.generation = job.generation;
   row.since_ms = job.since_ms;
   row.leased_ms = job.leased_ms;
+  row.key_until_ms = job.key_until_ms;
+  row.first_dead_ms = job.first_dead_ms;
   return out;
 }
 

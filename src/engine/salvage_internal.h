@@ -116,6 +116,7 @@ class Salvager {
   void make_ready(Job* job, int64_t now_ms);
   void make_held(Job* job, Generation generation, int64_t now_ms);
   void change(const Command& command, Lsn lsn);
+  void know_keys(const Command& command);
   void on_open(const Command& command, Lsn lsn);
   void on_declare(const Command& command, Lsn lsn);
   void on_queue(const Command& command, Lsn lsn);

@@ -63,6 +63,7 @@ Status walk(const Store& store, const KvVisit& visit, std::string& problem) {
   for (size_t holes = 0; holes < holes_max; ++holes) {
     const auto cursor = store.scan(Family::kv, next, std::string(kv_rows_end));
     for (; cursor->valid(); cursor->next()) {
+      if (cursor->key() >= kv_rows_end) break;  // a damaged store knows no upper bound
       next = std::string(cursor->key()) + '\0';
       const auto key = parse_kv_row_key(cursor->key());
       const std::optional<KvRow> row = decode_kv_row(cursor->value());
@@ -158,12 +159,13 @@ Status Salvager::write_kv(Engine& engine) const {
     for (size_t i = 0; i < owned.size(); ++i) {
       rows.push_back({owned[i].first, owned[i].second, expiries[i]});
     }
+    CallOptions call;
+    call.durability = static_cast<uint32_t>(Durability::memory);
+    if (!rows.empty()) WQ_TRY(engine.import_kv(rows, call));
     owned.clear();
     expiries.clear();
     bytes = 0;
-    CallOptions call;
-    call.durability = static_cast<uint32_t>(Durability::memory);
-    return rows.empty() ? Status() : engine.import_kv(rows, call);
+    return {};
   };
   WQ_TRY(each_kv([&](const KvImage& row) -> Status {
     owned.emplace_back(row.key, row.value);

@@ -7,6 +7,7 @@
 #include "engine/apply.h"
 #include "engine/keys.h"
 #include "engine/salvage_internal.h"
+#include "engine/unique.h"
 
 namespace wq {
 
@@ -75,6 +76,8 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::transact:
       for (const Command& part : command.parts) take(part, lsn);
       return;
+    case CommandType::key_forget:
+      return;  // the import builds the rows anew, from the jobs
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:
@@ -89,6 +92,7 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::confirm:
     case CommandType::extend:
     case CommandType::settle:
+    case CommandType::key_release:
       return on_settle(command, lsn);
     case CommandType::expire:
     case CommandType::promote:
@@ -100,7 +104,11 @@ void Salvager::take(const Command& command, Lsn lsn) {
       return on_settle(command, lsn);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return on_dead(command, lsn);
+    case CommandType::drop_oldest:
+      on_ids(command, lsn);
+      return on_enqueue(command, lsn);
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:
@@ -109,8 +117,28 @@ void Salvager::take(const Command& command, Lsn lsn) {
   }
 }
 
+// What the checkpoint has of the rows of keys that a command names; a debounced job that the
+// command ends is made resident.
+void Salvager::know_keys(const Command& command) {
+  const auto rows = key_rows_of(state_, command);
+  if (!rows.ok()) return;
+  SideTable& table = state_.side(Family::unique);
+  for (const std::string& row_key : rows.value()) {
+    std::optional<std::string> value;
+    if (!table.find(row_key) && cold_.stores[0].store) {
+      auto found = cold_.stores[0].store->get(Family::unique, row_key);
+      if (found.ok()) value = std::move(found).value();
+    }
+    const std::optional<KeyRow> row = value ? decode_key_row(*value) : std::nullopt;
+    table.load(row_key, row ? std::move(value) : std::nullopt);
+    const auto name = parse_key_row_key(row_key);
+    if (row && name && name->kind == KeyKind::debounce) touch(row->holder);
+  }
+}
+
 void Salvager::change(const Command& command, Lsn lsn) {
   Effects effects;
+  know_keys(command);
   if (!apply(state_, command, lsn, effects).ok()) ++misfits_;
   while (state_.sweep_garbage(512)) {
   }
@@ -324,6 +352,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
       continue;
     }
+    if (command.type == CommandType::drop_oldest &&
+        (job->state != JobState::ready || job->queue->id != command.queue)) {
+      continue;
+    }
     if (command.type == CommandType::cancel &&
         (job->state == JobState::dead || job->queue->id != command.queue)) {
       continue;
@@ -335,7 +367,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
 }
 
 void Salvager::on_dead(const Command& command, Lsn lsn) {
+  Generation next = command.first_generation;  // of a replay; 0: none is given
   for (const SettleItem& entry : command.settles) {
+    const Generation fresh = next == 0 || next >= imported_id_max ? 0 : next++;
+    if (fresh != 0) generation_limit_ = std::max(generation_limit_, fresh + 1);
     if (entry.generation >= imported_id_max) continue;
     Job* job = concerns(lsn, entry.id) ? touch(entry.id) : nullptr;
     if (!job || job->queue->id != command.queue || entry.generation < job->generation) continue;
@@ -348,6 +383,7 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
     }
     Command one = single(command);
     one.settles.push_back(entry);
+    if (fresh != 0) one.first_generation = state_.next_generation = fresh;
     change(one, lsn);
   }
 }

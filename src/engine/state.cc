@@ -5,8 +5,8 @@
 
 #include "base/planted.h"
 #include "engine/follow_up.h"
-#include "engine/observer.h"
 #include "engine/job_limits.h"
+#include "engine/observer.h"
 
 namespace wq {
 
@@ -40,6 +40,8 @@ Queue* State::load_queue(const QueueRow& row) {
   for (size_t i = 0; i < job_state_count; ++i) {
     queue->counts[i] = row.counts[i];
     queue->epochs[i] = row.epochs[i];
+    queue->bytes[i] = row.bytes[i];
+    job_bytes_ += row.bytes[i];
   }
   queue->next_tail_seq = row.next_tail_seq;
   queue->next_front_seq = row.next_front_seq;
@@ -66,6 +68,29 @@ void State::remove_queue(Queue* queue) {
 }
 
 // ---- jobs
+
+namespace {
+
+// All of it but the texts.
+void copy_history(Job* job, const JobRow& row) {
+  job->priority = row.priority;
+  job->attempts = row.attempts;
+  job->exceptions = row.exceptions;
+  job->failures = row.failures;
+  job->max_attempts = row.max_attempts;
+  job->replays = row.replays;
+  job->generation = row.generation;
+  job->leased_ms = row.leased_ms;
+  job->key_until_ms = row.key_until_ms;
+  job->first_dead_ms = row.first_dead_ms;
+}
+
+// Null for an empty text.
+std::unique_ptr<std::string> kept_text(std::string_view text) {
+  return text.empty() ? nullptr : std::make_unique<std::string>(text);
+}
+
+}  // namespace
 
 Job* State::add(Queue* queue, JobId id, BodyRef body) {
   auto job = std::make_unique<Job>();
@@ -102,10 +127,13 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   }
   job->stored =
       StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id, job->line};
+  copy_history(job.get(), row);
+  job->last_error = kept_text(row.last_error);
+  job->progress = kept_text(row.progress);
+  // Nothing fails from here on: the table does not own the job.
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
-  set_history(job.get(), row);
   return job.release();
 }
 
@@ -184,10 +212,27 @@ void State::leave(Job* job) {
       if (job->place.linked()) job->place.unlink();
       break;
   }
-  --queue->count(job->state);
-  touch(queue);
+  count_out(job);
   job->deadline_ms = 0;
   if (job->gate) leave_gate(job);
+}
+
+void State::count_in(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  ++queue->counts[state];
+  queue->bytes[state] += job->body.size();
+  job_bytes_ += job->body.size();
+  touch(queue);
+}
+
+void State::count_out(Job* job) {
+  Queue* queue = job->queue;
+  const auto state = static_cast<size_t>(job->state);
+  --queue->counts[state];
+  queue->bytes[state] -= job->body.size();
+  job_bytes_ -= job->body.size();
+  touch(queue);
 }
 
 void State::enter_ready(Job* job, int64_t now_ms, bool front) {
@@ -212,8 +257,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
     }
   }
   watch_expiry(job);
-  ++queue->count(JobState::ready);
-  touch(queue);
+  count_in(job);
   if (job->gate) settle_gate(*job->gate);
   want_wake(queue);
 }
@@ -227,8 +271,7 @@ void State::enter_delayed(Job* job, int64_t now_ms, int64_t due_ms) {
   job->position = static_cast<uint64_t>(due_ms);
   delays_.add(job, due_ms);
   ++delayed_count_;
-  ++queue->count(JobState::delayed);
-  touch(queue);
+  count_in(job);
 }
 
 void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_t deadline_ms) {
@@ -243,8 +286,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   job->deadline_ms = deadline_ms;
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::leased);
-  touch(queue);
+  count_in(job);
   hold_slot(job);
   if (job->traits) on_leased(*this, *job, now_ms);
 }
@@ -259,8 +301,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   job->deadline_ms = deadline_ms;
   if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
-  ++queue->count(JobState::running);
-  touch(queue);
+  count_in(job);
   hold_slot(job);
 }
 
@@ -272,11 +313,24 @@ void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
   job->since_ms = now_ms;
   job->reason = reason;
   job->position = queue->next_dead_seq++;
+  if (job->first_dead_ms == 0) job->first_dead_ms = now_ms;
   queue->dead.push_back(job);
-  ++queue->count(JobState::dead);
   ++queue->totals.dead;
-  touch(queue);
+  count_in(job);
+  note_dead(queue, now_ms);
   if (job->traits) on_dead(*this, *job, now_ms);
+}
+
+// The maintenance drops what is over the caps, oldest first.
+void State::note_dead(Queue* queue, int64_t now_ms) {
+  const QueueConfig& config = queue->config;
+  int64_t due_ms = INT64_MAX;
+  if (config.dead_max_age_ms != 0) due_ms = now_ms + config.dead_max_age_ms;
+  if (config.dead_max_count != 0 && queue->count(JobState::dead) > config.dead_max_count) {
+    due_ms = 0;
+  }
+  queue->dead_due_ms = std::min(queue->dead_due_ms, due_ms);
+  dead_trim_ms = std::min(dead_trim_ms, due_ms);
 }
 
 void State::end(Job* job, EndReason reason, int64_t now_ms) {
@@ -329,10 +383,14 @@ void State::watch_expiry(Job* job) {
 
 void State::renew_expiries(Queue* queue) {
   drop_expiries(queue);
-  for (const auto& lane : queue->lanes) {
-    for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
-    for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
-  }
+  const auto watch_all = [&](const Lanes& lanes) {
+    for (const auto& lane : lanes) {
+      for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
+      for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
+    }
+  };
+  watch_all(queue->lanes);
+  for (const auto& [key, gate] : queue->gates) watch_all(gate->lines);
 }
 
 void State::drop_expiries(Queue* queue) {
@@ -344,14 +402,7 @@ void State::drop_expiries(Queue* queue) {
 }
 
 void State::set_history(Job* job, const JobRow& row) {
-  job->priority = row.priority;
-  job->attempts = row.attempts;
-  job->exceptions = row.exceptions;
-  job->failures = row.failures;
-  job->max_attempts = row.max_attempts;
-  job->replays = row.replays;
-  job->generation = row.generation;
-  job->leased_ms = row.leased_ms;
+  copy_history(job, row);
   set_error(job, row.last_error);
   set_progress(job, row.progress);
 }
@@ -404,6 +455,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
   }
   ++queue->epoch(state);
   queue->count(state) = 0;
+  job_bytes_ -= std::exchange(queue->bytes[static_cast<size_t>(state)], 0);
   touch(queue);
   return cleared;
 }
@@ -466,7 +518,9 @@ void State::capture(Job* job) {
   row.generation = job->generation;
   row.since_ms = job->since_ms;
   row.leased_ms = job->leased_ms;
+  row.first_dead_ms = job->first_dead_ms;
   row.deadline_ms = job->deadline_ms;
+  row.key_until_ms = job->key_until_ms;
   out.line = job->line;
   if (job->last_error) out.error = *job->last_error;
   if (job->progress) out.progress = *job->progress;
@@ -502,6 +556,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     for (size_t i = 0; i < job_state_count; ++i) {
       row.counts[i] = queue->counts[i];
       row.epochs[i] = queue->epochs[i];
+      row.bytes[i] = queue->bytes[i];
     }
     row.next_tail_seq = queue->next_tail_seq;
     row.next_front_seq = queue->next_front_seq;

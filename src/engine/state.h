@@ -136,6 +136,7 @@ class State {
   void settle_gate(GroupGate& gate);  // after each change of it; may end it
   void settle_gates(Queue* queue);
   Status load_gate(std::string_view key, std::string_view value);
+  const std::vector<GroupGate*>& changed_gates() const { return changed_gates_; }
   std::vector<GateChange> take_changed_gates();  // at the freeze only
 
   // ---- timers
@@ -163,6 +164,9 @@ class State {
   std::vector<TrashRow> trash;
   bool importing = false;  // between import_begin and import_end
 
+  // When a dead letter of some queue may be over the caps of its queue; 0 = to be looked at.
+  int64_t dead_trim_ms = 0;
+
   ResidencyStats residency;
 
   // Told of each move; null in a replay and an import. See observer.h.
@@ -183,6 +187,7 @@ class State {
     return bytes;
   }
 
+  uint64_t job_bytes() const { return job_bytes_; }  // of all envelopes, resident or not
   uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
 
@@ -220,6 +225,9 @@ class State {
   }
   void link_dirty(Job* job);
   void capture(Job* job);
+  void count_in(Job* job);
+  void count_out(Job* job);
+  void note_dead(Queue* queue, int64_t now_ms);
   void discard(Job* job);
   void drop_expiries(Queue* queue);
   void free_job(Job* job);
@@ -243,6 +251,7 @@ class State {
   TimerQueue expiries_;                   // by wall clock time
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
+  uint64_t job_bytes_ = 0;
   uint64_t dirty_count_ = 0;
   ChangedList dirty_;
   ChangedList frozen_;

@@ -283,7 +283,9 @@ Status RocksStore::open_database(const rocksdb::DBOptions& db_options) {
 
 Status RocksStore::open() {
   core_.cache = make_rocks_cache(core_.options.cache_bytes);
-  const rocksdb::DBOptions db_options = rocks_db_options(core_.options, core_.latch);
+  core_.env = make_rocks_env(rocks_env(core_.options));
+  rocksdb::DBOptions db_options = rocks_db_options(core_.options, core_.latch);
+  db_options.env = core_.env.get();
   bool exists = false;
   WQ_TRY(check_families(db_options, exists));
   if (!core_.options.read_only) WQ_TRY(remove_temp_files(core_.options));

@@ -57,6 +57,7 @@ struct ErasedSpan {
 // only.
 struct RocksCore {
   StoreOptions options;
+  std::unique_ptr<rocksdb::Env> env;  // what db works through; outlives it
   rocksdb::DB* db = nullptr;
   rocksdb::ColumnFamilyHandle* handles[family_count] = {};
   std::shared_ptr<rocksdb::Cache> cache;
@@ -75,12 +76,18 @@ struct RocksCore {
 // ---- store_rocks_options.cc
 
 Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept;
-// All files of the store are touched through it, ours and RocksDB's.
+// Our own files are touched through it; RocksDB's through make_rocks_env() of it.
 rocksdb::Env& rocks_env(const StoreOptions& options);
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch);
 rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
                                                   const std::shared_ptr<rocksdb::Cache>& cache);
+// ---- store_rocks_env.cc
+
+std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base);
+
+// ---- store_rocks_options.cc
+
 std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes);
 // Where one file of a family ends and the next begins.
 uint64_t rocks_file_bytes(Family family);

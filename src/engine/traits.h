@@ -8,18 +8,33 @@
 
 namespace wq {
 
+// What a job's key is for, and which moment of its life frees it. Numeric values are stored.
+enum class KeyRule : uint8_t {
+  none = 0,
+  until_started = 1,  // unique among the jobs that wait for their first start
+  until_done = 2,     // unique until the job ends or dies
+  until_gone = 3,     // unique until the job ends: a dead one still holds it
+  debounce = 4,       // a later job of the key takes the place of one that did not start
+};
+
 struct JobTraits {
   int64_t expires_ms = 0;      // wall time at which a job that did not start ends; 0 = never
   int64_t retry_until_ms = 0;  // wall time after which a lost attempt is the last; 0 = no such time
   int64_t timeout_ms = 0;      // length of its leases, unless a call says another; 0 = the queue's
   uint32_t max_exceptions = 0;   // the exception with this number is the last; 0 = no limit
   bool fail_on_timeout = false;  // a lease that runs out is the last
+  KeyRule key_rule = KeyRule::none;
+  std::string_view key = {};  // goes with the rule
+  int64_t key_ms = 0;         // held no longer than this; debounce: the maximum wait; 0 = no end
+  std::string_view idempotency_key = {};
+  int64_t idempotency_ms = 0;  // how long a second job of that key is the first one
 
-  std::string_view group;    // no more than a limit of one group run at once; empty = none
-  uint32_t group_limit = 0;  // 0 = the queue's
+  std::string_view group = {};  // no more than a limit of one group run at once; empty = none
+  uint32_t group_limit = 0;     // 0 = the queue's
 
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
+  bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }
 };
 
 }  // namespace wq

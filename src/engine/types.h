@@ -55,9 +55,12 @@ constexpr bool is_workers_reason(DeadReason reason) {
 }
 
 // Why a job left the store. Never stored: totals and side tables are told at once.
-enum class EndReason : uint8_t { acked, cancelled, cleared, expired };
+enum class EndReason : uint8_t { acked, cancelled, cleared, expired, dropped };
 
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
+
+// What an enqueue does to a queue that is at its max_depth or max_bytes.
+enum class FullPolicy : uint8_t { refuse = 0, drop_oldest = 1 };
 
 enum class BackoffKind : uint8_t { none = 0, fixed = 1, exponential = 2, list = 3 };
 
@@ -90,6 +93,13 @@ struct QueueConfig {
   int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
   RateLimit rate = {};       // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
+  // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
+  uint64_t max_depth = 0;
+  uint64_t max_bytes = 0;
+  FullPolicy full_policy = FullPolicy::refuse;
+  uint64_t dead_max_count = 0;  // of dead letters; the oldest go first; 0 = no limit
+  int64_t dead_max_age_ms = 0;  // since they died; 0 = no limit
+  bool pause_kept = false;      // disabled: and paused as well, so that enable leads to paused
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -108,6 +118,8 @@ struct QueueTotals {
   uint64_t cancelled = 0;
   uint64_t cleared = 0;       // removed by clear, dead-letter remove and purge
   uint64_t jobs_expired = 0;  // ended because they did not start in time
+  uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
+  uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
 
   bool operator==(const QueueTotals&) const = default;
 };
@@ -128,6 +140,8 @@ constexpr size_t error_bytes_max = 4 * 1024;
 constexpr size_t progress_bytes_max = 4 * 1024;
 constexpr uint32_t jitter_permille_max = 1'000;
 constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
+// Rows of the family `unique`: a mark, the queue, the key.
+constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;
 constexpr uint32_t group_limit_max = 1'000'000;

@@ -80,14 +80,36 @@ class Look(CliCase):
         self.push("b", queue="q")
         self.assertIn("queue 'q' is paused; wq queue resume q",
                       self.wq("pull", "-q", "q", code=8).err)
-        self.wq("queue", "enable", "q", code=8)
+        self.assertEqual(self.json("queue", "enable", "q")[0]["status"], "paused")
         self.wq("queue", "resume", "q")
         self.wq("pull", "-q", "q")
+        self.wq("push", "-q", "q", "--test", "c")
         self.wq("queue", "disable", "q")
         self.wq("push", "-q", "q", "c", code=8)
-        self.wq("queue", "pause", "q", code=8)
-        self.assertEqual(self.json("queue", "enable", "q")[0]["status"], "active")
+        self.assertIn("wq queue enable q", self.wq("push", "-q", "q", "--test", "c", code=8).err)
+        both = self.json("queue", "pause", "q")[0]
+        self.assertEqual((both["status"], both["consumers_paused"]), ("disabled", True))
+        self.assertEqual(self.json("queue", "enable", "q")[0]["status"], "paused")
+        self.assertEqual(self.json("queue", "resume", "q")[0]["status"], "active")
+        self.wq("push", "-q", "nobody", "--test", "x", code=3)
         self.wq("queue", "pause", "other", code=3)
+
+    def test_limits(self):
+        shown = self.json("queue", "set", "q", "--max-depth", "2", "--max-bytes", "1MiB",
+                          "--full-policy", "refuse", "--dead-max", "3", "--dead-age", "30d")[0]
+        self.assertEqual([shown[name] for name in ("max_depth", "max_bytes", "full_policy",
+                                                   "dead_max_count", "dead_max_age_ms")],
+                         [2, 1 << 20, "refuse", 3, 30 * 86_400_000])
+        self.push("a", "b", queue="q")
+        full = self.wq("push", "-q", "q", "c", code=8)
+        self.assertIn("max_depth: 2 of 2 jobs wait", full.err)
+        self.wq("push", "-q", "q", "--test", "c", code=8)
+        self.wq("queue", "set", "q", "--full-policy", "drop-oldest")
+        self.push("c", queue="q")
+        stats = self.json("stat", "-q", "q")[0]["queues"][0]
+        self.assertEqual((stats["ready"], stats["dropped_total"]), (2, 1))
+        shown = "\n".join(self.wq("queue", "show", "q").lines)
+        self.assertIn("2 jobs, 1.0 MiB, drop-oldest", shown)
 
     def test_clear_and_rm_ask_first(self):
         self.push("a", "b", queue="q")

@@ -73,8 +73,8 @@ class Limits(CliCase):
         self.wq("work", "--stop-when-empty", "--", "sh", "-c",
                 'test "$WQ_TIMEOUT_MS" = 200 || exit 65; sleep 1000; true')
         dead = {job["payload"]: job for job in self.json("dead", "ls")}
-        self.assertEqual({name: (job["attempts"], job["dead_reason"]) for name, job in dead.items()},
-                         {"last": (1, "timeout"), "again": (2, "timeout")})
+        ends = {name: (job["attempts"], job["dead_reason"]) for name, job in dead.items()}
+        self.assertEqual(ends, {"last": (1, "timeout"), "again": (2, "timeout")})
         self.assertIn("timed out", dead["last"]["last_error"])
 
     def test_all_of_it_moves(self):

@@ -233,10 +233,12 @@ class Dead(CliCase):
         entries = self.kill("a", "b", "c")
         self.wq("dead", "replay", code=2)
         self.wq("dead", "replay", "--all", entries[0], code=2)
-        dry = self.wq("dead", "replay", "--all", "--oldest", "--dry-run")
-        self.assertEqual(dry.lines, entries)
+        self.wq("dead", "replay", entries[0], "--dry-run", code=2)
+        dry = self.json("dead", "replay", "-q", "default", "--all", "--dry-run")
+        self.assertEqual(dry, [{"queue": "default", "would_be_replayed": 3, "examined": 3}])
         self.assertEqual(self.counts(), {"dead": 3})
-        self.wq("dead", "replay", "--all", "--limit", "2", "--oldest")
+        self.wq("dead", "replay", "--error", "no such error", code=4)
+        self.wq("dead", "replay", "--all", "--limit", "2")
         self.assertEqual(self.counts(), {"ready": 2, "dead": 1})
         self.assertEqual(self.payloads(), [b"a", b"b"])
         self.wq("dead", "replay", "--since", "1h")
@@ -245,8 +247,21 @@ class Dead(CliCase):
     def test_replay_of_many_pages(self):
         self.kill(*[str(i) for i in range(1000)])
         self.kill(*[str(i) for i in range(1000, 1500)])
-        self.wq("dead", "replay", "--all", "--oldest")
+        self.wq("queue", "set", "default", "--max-depth", "1400")
+        full = self.wq("dead", "replay", "--all", code=8)
+        self.assertIn("replayed 1,400 dead letters", full.err)
+        self.wq("queue", "set", "default", "--max-depth", "0")
+        self.wq("dead", "replay", "--all")
         self.assertEqual(self.counts(), {"ready": 1500})
+
+    def test_rm_by_filter(self):
+        self.kill("a", "b", "c")
+        self.assertIn("say --yes", self.wq("dead", "rm", "--all", code=2).err)
+        self.assertIn("would remove 3", self.wq("dead", "rm", "--all", "--dry-run").err)
+        self.wq("dead", "rm", "--reason", "lease_expired", "--yes", code=4)
+        self.assertEqual(self.json("dead", "rm", "--reason", "failed", "-n", "2", "--yes"),
+                         [{"queue": "default", "removed": 2, "examined": 2}])
+        self.assertEqual(self.counts(), {"dead": 1})
 
     def test_rm_and_purge(self):
         entries = self.kill("a", "b", "c")

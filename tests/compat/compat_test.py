@@ -29,6 +29,7 @@ NEWER = {"newer": "format version 2", "incompatible": "unknown incompatible feat
 # Named one by one: later versions of the program tell more.
 CONFIG = ("queue", "status", "version", "durability", "lease_ms", "max_retries", "max_running",
           "backoff")
+BACKOFF = ("kind", "base_ms", "max_ms", "list_ms")
 COUNTS = ("queue", "ready", "delayed", "leased", "running", "dead", "enqueued_total",
           "leased_total", "acked_total", "nacked_total", "failed_total", "dead_total",
           "replayed_total", "cleared_total")
@@ -68,6 +69,8 @@ class CompatTest(cli_case.CliCase):
         """What a user can see, as text; drains the store at the end."""
         lines = []
         for queue in self.json("ls", "-l"):
+            queue["backoff"] = {name: queue["backoff"][name] for name in BACKOFF
+                                if name in queue["backoff"]}
             lines.append(line("queue", queue, CONFIG))
         for queue in self.json("stat")[0]["queues"]:
             lines.append(line("stat", queue, COUNTS))

@@ -266,11 +266,12 @@ void Model::cancel(QueueId queue, JobId id) {
   ++queues.at(queue).totals.cancelled;
 }
 
-void Model::replay(QueueId queue, JobId id, Now now) {
+void Model::replay(QueueId queue, JobId id, Generation generation, Now now) {
   Job& job = *find(queue, id);
   leave(queues.at(queue), job);
   job.attempts = job.exceptions = job.failures = 0;
   job.reason = DeadReason::none;
+  job.generation = generation;
   ++job.replays;
   ++queues.at(queue).totals.replayed;
   make_ready(queues.at(queue), job, now.wall_ms, false);

@@ -106,7 +106,7 @@ class Model {
   void extend(QueueId queue, JobId id, int64_t lease_ms, Now now);
   void settle(QueueId queue, const Settlement& what, Now now);
   void cancel(QueueId queue, JobId id);
-  void replay(QueueId queue, JobId id, Now now);
+  void replay(QueueId queue, JobId id, Generation generation, Now now);
   void remove_dead(QueueId queue, JobId id);
 
   // ---- time

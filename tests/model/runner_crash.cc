@@ -163,6 +163,7 @@ std::string Runner::open_all(Engine& of, Model& model) {
   for (auto& [id, queue] : model.queues) {
     QueueConfig config = queue.config;
     config.status = QueueStatus::active;
+    config.pause_kept = false;
     config.max_running = 0;
     CallOptions call;
     const Status status = of.configure(id, config, config_status | config_max_running, call);

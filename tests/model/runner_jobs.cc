@@ -235,9 +235,15 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
   if (expected != Code::ok) return expect_written(before.last_lsn, 0);
   if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_dead_replay);
   acknowledged(call, Durability::power);
+  Generation fresh = 0;
+  if (replay) {
+    fresh = engine().get(id, known.id).value().generation;
+    if (fresh <= max_generation_) return "a replay has a generation that was used before";
+    max_generation_ = fresh;
+  }
   changed(call.lsn, [=, job_id = known.id, at = now()](Model& model) {
     if (replay) {
-      model.replay(id, job_id, at);
+      model.replay(id, job_id, fresh, at);
     } else {
       model.remove_dead(id, job_id);
     }

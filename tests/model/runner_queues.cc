@@ -152,25 +152,20 @@ std::string Runner::change_status(Prng& dice) {
     if (status.code() != Code::not_found) return wrong_code("gone", status.code(), Code::not_found);
     return expect_written(before, 0);
   }
-  const QueueStatus now = queue->config.status;
-  QueueStatus wanted = QueueStatus::active;
-  QueueStatus from = QueueStatus::active;
-  if (change == To::pause) wanted = QueueStatus::paused;
-  if (change == To::resume) from = QueueStatus::paused;
-  if (change == To::enable) from = QueueStatus::disabled;
-  if (change == To::disable) {
-    wanted = QueueStatus::disabled;
-    from = now;
-  }
-  const Code expected = now == wanted || now == from ? Code::ok : Code::conflict;
-  if (status.code() != expected) return wrong_code("status", status.code(), expected);
-  if (expected != Code::ok || now == wanted) return expect_written(before, 0);
+  if (!status.ok()) return wrong_code("status", status.code(), Code::ok);
+  // Two sides: who leases, who enqueues.
+  QueueConfig wanted = queue->config;
+  const bool was_disabled = wanted.status == QueueStatus::disabled;
+  const bool was_paused = wanted.status == QueueStatus::paused || wanted.pause_kept;
+  const bool disabled = change == To::disable || (was_disabled && change != To::enable);
+  const bool paused = change == To::pause || (was_paused && change != To::resume);
+  wanted.status = disabled ? QueueStatus::disabled
+                  : paused ? QueueStatus::paused
+                           : QueueStatus::active;
+  wanted.pause_kept = disabled && paused;
+  if (wanted == queue->config) return expect_written(before, 0);
   acknowledged(call, Durability::power);
-  changed(call.lsn, [id, wanted](Model& model) {
-    QueueConfig config = model.queues.at(id).config;
-    config.status = wanted;
-    model.configure(id, config);
-  });
+  changed(call.lsn, [id, wanted](Model& model) { model.configure(id, wanted); });
   return expect_written(before, 1);
 }
 

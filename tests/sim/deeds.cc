@@ -307,8 +307,13 @@ Status Deeds::on_dead(bool replay, CallOptions& call) {
   WQ_TRY(replay ? engine().dead_replay(queue_, entry, call)
                 : engine().dead_remove(queue_, entry, call));
   acknowledged(call, Durability::power);
-  changed(call.lsn, [queue_id = queue_, id = entry.id, replay, at = now()](Model& model) {
-    replay ? model.replay(queue_id, id, at) : model.remove_dead(queue_id, id);
+  Generation fresh = 0;
+  if (replay) {
+    WQ_TRY_SET(const JobView view, engine().get(queue_, entry.id));
+    fresh = view.generation;
+  }
+  changed(call.lsn, [queue_id = queue_, id = entry.id, replay, fresh, at = now()](Model& model) {
+    replay ? model.replay(queue_id, id, fresh, at) : model.remove_dead(queue_id, id);
   });
   return {};
 }

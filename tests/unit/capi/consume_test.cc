@@ -103,6 +103,8 @@ TEST_F(CapiConsume, PausedAndDisabledAreTold) {
   ASSERT_OK(wq_queue_disable(queue_, nullptr, err()));
   EXPECT_CODE(WQ_DISABLED, wq_lease(store_, &queue_, 1, nullptr, nullptr, nullptr, &batch, err()));
   ASSERT_OK(wq_queue_enable(queue_, nullptr, err()));
+  EXPECT_CODE(WQ_PAUSED, wq_lease(store_, &queue_, 1, nullptr, nullptr, nullptr, &batch, err()));
+  ASSERT_OK(wq_queue_resume(queue_, nullptr, err()));
   EXPECT_EQ(lease(store_, queue_).size(), 1u);
 }
 

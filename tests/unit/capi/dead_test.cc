@@ -101,7 +101,7 @@ TEST_F(CapiDead, BadQueries) {
   query.limit = 1'001;
   EXPECT_LT(wq_dead_list(queue_, &query, &batch, nullptr, err()), 0);
   query = WQ_DEAD_QUERY_INIT;
-  query.reason = 3;
+  query.reason = 9;
   EXPECT_CODE(WQ_E_UNSUPPORTED, wq_dead_list(queue_, &query, &batch, nullptr, err()));
   query = WQ_DEAD_QUERY_INIT;
   query.from_ms = -1;
@@ -153,6 +153,175 @@ TEST_F(CapiDead, OfConcurrentReplaysOneWins) {
     EXPECT_EQ(stale, 2);
   }
   EXPECT_EQ(stats_of(queue_).ready, 20u);
+}
+
+// ---- many
+
+// Bulk changes: conditions are mandatory, entries go alone, the report is filled in any case.
+TEST_F(CapiDead, ManyByFilter) {
+  kill(9);
+  const auto replay = [&](const wq_dead_filter& filter, uint64_t changed) {
+    wq_dead_report report = WQ_DEAD_REPORT_INIT;
+    wq_call call = WQ_CALL_INIT;
+    const int32_t code = wq_dead_replay_many(queue_, &filter, &call, &report, err());
+    EXPECT_EQ(report.changed, changed);
+    EXPECT_EQ(call.lsn != 0, changed != 0 && !(filter.flags & WQ_DEAD_DRY_RUN));
+    return code;
+  };
+  wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+  EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
+  EXPECT_CODE(WQ_E_INVALID, wq_dead_replay_many(queue_, nullptr, nullptr, nullptr, err()));
+  filter.flags = 4;
+  EXPECT_CODE(WQ_E_UNSUPPORTED, replay(filter, 0));
+  filter.flags = WQ_DEAD_ALL;
+  filter.entries = tokens_.data();
+  filter.entries_count = 2;
+  EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
+  filter.flags = 0;
+  filter.entries_count = 10'001;
+  EXPECT_CODE(WQ_E_TOO_LARGE, replay(filter, 0));
+  filter.entries = nullptr;
+  filter.entries_count = 2;
+  EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
+  filter = WQ_DEAD_FILTER_INIT;
+  filter.reason = 3;
+  EXPECT_CODE(WQ_E_UNSUPPORTED, replay(filter, 0));
+  filter.reason = WQ_DEAD_LEASE_EXPIRED;
+  filter.from_ms = -1;
+  EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
+  filter.from_ms = 0;
+  filter.flags = WQ_DEAD_DRY_RUN;
+  EXPECT_OK(replay(filter, 3));
+  EXPECT_EQ(stats_of(queue_).dead, 9u);
+  filter.flags = 0;
+  filter.limit = 2;
+  EXPECT_OK(replay(filter, 2));
+  filter.limit = 0;
+  EXPECT_OK(replay(filter, 1));
+  EXPECT_OK(replay(filter, 0));
+  filter = WQ_DEAD_FILTER_INIT;
+  filter.error_part = {"wh", 2};
+  filter.limit = 1;
+  EXPECT_OK(replay(filter, 1));
+  filter = WQ_DEAD_FILTER_INIT;
+  const wq_token entries[] = {tokens_[0], tokens_[4], {tokens_[5].id, 77}, {12'345, 1}};
+  filter.entries = entries;
+  filter.entries_count = 4;
+  EXPECT_OK(replay(filter, 1));
+  wq_dead_report report = WQ_DEAD_REPORT_INIT;
+  filter = WQ_DEAD_FILTER_INIT;
+  filter.until_ms = sim_.clock.wall_ms() + 1;
+  EXPECT_OK(wq_dead_remove_many(queue_, &filter, nullptr, &report, err()));
+  EXPECT_EQ(report.changed, 4u);
+  const wq_queue_stats stats = stats_of(queue_);
+  EXPECT_EQ(stats.dead, 0u);
+  EXPECT_EQ(stats.ready, 5u);
+  EXPECT_EQ(stats.replayed_total, 5u);
+  EXPECT_EQ(stats.cleared_total, 4u);
+}
+
+TEST_F(CapiDead, ABulkChangeIsStopped) {
+  kill(3);
+  struct Seen {
+    uint64_t calls = 0;
+    int32_t answer = 0;
+  } seen;
+  wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+  filter.flags = WQ_DEAD_ALL;
+  filter.progress_ctx = &seen;
+  filter.progress = [](uint64_t, uint64_t, void* ctx) {
+    ++static_cast<Seen*>(ctx)->calls;
+    return static_cast<Seen*>(ctx)->answer;
+  };
+  seen.answer = 1;
+  EXPECT_CODE(WQ_CANCELLED, wq_dead_replay_many(queue_, &filter, nullptr, nullptr, err()));
+  EXPECT_EQ(stats_of(queue_).dead, 3u);
+  wq_cancel* cancel = nullptr;
+  ASSERT_OK(wq_cancel_new(&cancel, err()));
+  filter.cancel = cancel;
+  wq_cancel_fire(cancel);
+  EXPECT_CODE(WQ_CANCELLED, wq_dead_replay_many(queue_, &filter, nullptr, nullptr, err()));
+  EXPECT_EQ(seen.calls, 1u);
+  filter.cancel = nullptr;
+  seen.answer = 0;
+  EXPECT_OK(wq_dead_replay_many(queue_, &filter, nullptr, nullptr, err()));
+  EXPECT_GE(seen.calls, 2u);
+  EXPECT_EQ(stats_of(queue_).ready, 3u);
+  wq_cancel_free(&cancel);
+}
+
+// The lineage of a job, and the filter of a listing by the text of the error.
+TEST_F(CapiDead, LineageAndErrorText) {
+  kill(2);
+  wq_dead_query query = WQ_DEAD_QUERY_INIT;
+  query.error_part = {"why", 3};
+  std::vector<SeenJob> jobs = list_all(query);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].job.id, tokens_[1].id);
+  EXPECT_EQ(jobs[0].job.first_dead_ms, jobs[0].job.dead_ms);
+  query.error_part = {"who", 3};
+  EXPECT_TRUE(list_all(query).empty());
+  ASSERT_OK(wq_dead_replay(queue_, tokens_[1].id, tokens_[1].generation, nullptr, err()));
+  const wq_job alive = get(queue_, tokens_[1].id)[0].job;
+  EXPECT_EQ(alive.first_dead_ms, jobs[0].job.dead_ms);
+  EXPECT_EQ(alive.enqueued_ms, jobs[0].job.enqueued_ms);
+  EXPECT_EQ(alive.replays, 1u);
+  EXPECT_GT(alive.generation, tokens_[1].generation);
+}
+
+// Limits, the test push and the caps, as a program sees them.
+TEST_F(CapiDead, LimitsOfTheQueue) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  config.fields = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_DEAD_MAX_COUNT | WQ_CONFIG_DEAD_MAX_AGE;
+  config.max_depth = 2;
+  config.dead_max_count = 2;
+  config.dead_max_age_ms = 60'000;
+  ASSERT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  kill(3);
+  EXPECT_EQ(stats_of(queue_).dead, 2u);
+  EXPECT_EQ(stats_of(queue_).dead_dropped_total, 1u);
+  wq_job_spec spec = spec_of("x");
+  spec.flags = WQ_JOB_DRY_RUN;
+  wq_enqueued out = WQ_ENQUEUED_INIT;
+  EXPECT_OK(wq_enqueue(queue_, &spec, nullptr, &out, err()));
+  EXPECT_EQ(out.job_id, 0u);
+  EXPECT_EQ(stats_of(queue_).ready, 0u);
+  wq_job_spec three[3] = {spec_of("a"), spec_of("b"), spec_of("c")};
+  three[1].flags = WQ_JOB_DRY_RUN;
+  size_t accepted = 9;
+  const auto push = [&](uint32_t flags, wq_enqueued* told) {
+    return wq_enqueue_many(queue_, three, 3, sizeof three[0], flags, nullptr, told,
+                           sizeof(wq_enqueued), &accepted, err());
+  };
+  EXPECT_CODE(WQ_E_INVALID, push(0, nullptr));
+  three[0].flags = three[2].flags = WQ_JOB_DRY_RUN;
+  EXPECT_CODE(WQ_E_FULL, push(0, nullptr));
+  wq_enqueued told[3] = {WQ_ENQUEUED_INIT, WQ_ENQUEUED_INIT, WQ_ENQUEUED_INIT};
+  three[0].flags = three[1].flags = three[2].flags = 0;
+  EXPECT_CODE(WQ_E_FULL, push(WQ_ENQUEUE_PARTIAL, told));
+  EXPECT_EQ(accepted, 2u);
+  EXPECT_EQ(told[1].code, WQ_OK);
+  EXPECT_EQ(told[2].code, WQ_E_FULL);
+  spec.flags = 0;
+  EXPECT_CODE(WQ_E_FULL, wq_enqueue(queue_, &spec, nullptr, nullptr, err()));
+  EXPECT_NE(std::strstr(last_error().message, "max_depth"), nullptr);
+  config.fields = WQ_CONFIG_FULL_POLICY;
+  config.full_policy = 2;
+  EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
+  config.full_policy = WQ_FULL_DROP_OLDEST;
+  ASSERT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  EXPECT_OK(wq_enqueue(queue_, &spec, nullptr, nullptr, err()));
+  const wq_queue_stats stats = stats_of(queue_);
+  EXPECT_EQ(stats.ready, 2u);
+  EXPECT_EQ(stats.dropped_total, 1u);
+  EXPECT_GT(stats.waiting_bytes, 0u);
+  EXPECT_GT(stats.job_bytes, stats.waiting_bytes);
+  wq_store_stats store = WQ_STORE_STATS_INIT;
+  ASSERT_OK(wq_store_get_stats(store_, &store, err()));
+  EXPECT_EQ(store.job_bytes, stats.job_bytes);
+  ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
+  EXPECT_EQ(config.max_depth, 2u);
+  EXPECT_EQ(config.dead_max_age_ms, 60'000);
 }
 
 }  // namespace

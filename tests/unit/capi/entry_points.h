@@ -223,6 +223,17 @@ inline std::vector<QueueCall> job_calls() {
        [](wq_queue* q, wq_call* c, wq_error* e) {
          return wq_job_progress(q, 1, 1, "half", 4, c, e);
        }},
+      {"wq_key_holder", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         uint64_t id = 0;
+         return wq_key_holder(q, WQ_KEY_UNIQUE, "k", 1, &id, e);
+       }},
+      {"wq_key_cancel", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         return wq_key_cancel(q, WQ_KEY_UNIQUE, "k", 1, c, nullptr, e);
+       }},
+      {"wq_key_release", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_key_release(q, 1, 1, c, e); }},
       {"wq_confirm", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_confirm(q, 1, 1, 0, c, e); }},
       {"wq_extend", WQ_STALE,
@@ -264,6 +275,18 @@ inline std::vector<QueueCall> dead_letter_calls() {
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_replay(q, 1, 1, c, e); }},
       {"wq_dead_remove", WQ_E_NOT_FOUND,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_remove(q, 1, 1, c, e); }},
+      {"wq_dead_replay_many", WQ_OK,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+         filter.flags = WQ_DEAD_ALL;
+         return wq_dead_replay_many(q, &filter, c, nullptr, e);
+       }},
+      {"wq_dead_remove_many", WQ_OK,
+       [](wq_queue* q, wq_call* c, wq_error* e) {
+         wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+         filter.flags = WQ_DEAD_ALL;
+         return wq_dead_remove_many(q, &filter, c, nullptr, e);
+       }},
       {"wq_dead_purge", WQ_OK,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_dead_purge(q, nullptr, c, e); }},
   };

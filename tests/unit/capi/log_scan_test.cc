@@ -13,7 +13,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using CapiLogScan = CapiReal;
+// Without threads nobody makes a spare segment, and the log stays in the one that it began with.
+class CapiLogScan : public CapiReal {
+ protected:
+  void SetUp() override {
+    CapiReal::SetUp();
+    wq_queue_close(&queue_);
+    wq_store_close(&store_);
+    path_ += ".one";
+    wq_store_options options = WQ_STORE_OPTIONS_INIT;
+    options.flags = WQ_OPEN_NO_THREADS;
+    ASSERT_OK(wq_store_open(path_.c_str(), &options, &store_, err()));
+    queue_ = open_queue(store_, "q");
+  }
+};
 
 struct Scanned {
   uint64_t lsn;

@@ -73,7 +73,9 @@ TEST_F(CapiQueue, NoCreateOnlyFinds) {
 TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
-  EXPECT_EQ(config.fields, 63u | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT);
+  EXPECT_EQ(config.fields, 63u | WQ_CONFIG_JOB_TTL | WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
+                               WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
+                               WQ_CONFIG_DEAD_MAX_AGE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT);
   EXPECT_EQ(config.max_running, 0u);
   EXPECT_EQ(config.max_retries, 3u);
   EXPECT_EQ(config.lease_ms, 60'000);
@@ -208,18 +210,29 @@ TEST_F(CapiQueue, StatusChanges) {
   EXPECT_EQ(status(), WQ_STATUS_PAUSED);
   EXPECT_OK(wq_queue_pause(queue_, &call, err()));
   EXPECT_EQ(call.lsn, 0u);
-  EXPECT_CODE(WQ_CONFLICT, wq_queue_enable(queue_, nullptr, err()));
+  EXPECT_OK(wq_queue_enable(queue_, &call, err()));
+  EXPECT_EQ(call.lsn, 0u) << "it was not disabled";
   EXPECT_EQ(status(), WQ_STATUS_PAUSED);
   EXPECT_OK(wq_queue_disable(queue_, nullptr, err()));
   EXPECT_OK(wq_queue_disable(queue_, nullptr, err()));
   EXPECT_EQ(status(), WQ_STATUS_DISABLED);
-  EXPECT_CODE(WQ_CONFLICT, wq_queue_pause(queue_, nullptr, err()));
-  EXPECT_CODE(WQ_CONFLICT, wq_queue_resume(queue_, nullptr, err()));
-  EXPECT_EQ(status(), WQ_STATUS_DISABLED);
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  EXPECT_OK(wq_queue_pause(queue_, &call, err()));
+  EXPECT_EQ(call.lsn, 0u) << "the pause of before lies behind it";
   reopen();
+  EXPECT_EQ(status(), WQ_STATUS_DISABLED);
+  ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
+  EXPECT_EQ(config.consumers_paused, 1u);
+  EXPECT_OK(wq_queue_enable(queue_, nullptr, err()));
+  EXPECT_EQ(status(), WQ_STATUS_PAUSED);
+  EXPECT_OK(wq_queue_disable(queue_, nullptr, err()));
+  EXPECT_OK(wq_queue_resume(queue_, &call, err()));
+  EXPECT_NE(call.lsn, 0u);
   EXPECT_EQ(status(), WQ_STATUS_DISABLED);
   EXPECT_OK(wq_queue_enable(queue_, nullptr, err()));
   EXPECT_EQ(status(), WQ_STATUS_ACTIVE);
+  ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
+  EXPECT_EQ(config.consumers_paused, 0u);
   EXPECT_OK(wq_queue_pause(queue_, nullptr, err()));
   EXPECT_OK(wq_queue_resume(queue_, nullptr, err()));
   EXPECT_EQ(status(), WQ_STATUS_ACTIVE);

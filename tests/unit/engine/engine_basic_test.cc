@@ -185,9 +185,10 @@ TEST(EngineBasic, AFullDiskOpensInTheRoomOfASpareSegment) {
   };
   for (int i = 0; i < 100 && spares() < 2; ++i) ASSERT_TRUE(harness.engine().tick().ok());
   ASSERT_TRUE(harness.close().ok());
-  ASSERT_EQ(spares(), 2);
+  const auto left = spares();
+  ASSERT_GE(left, 1);  // the log may have gone on in one of them
   harness.options().refuse_store = [&] {
-    return spares() == 2 ? Status(Code::no_space, "full") : Status();
+    return spares() == left ? Status(Code::no_space, "full") : Status();
   };
   ASSERT_TRUE(harness.open().ok());
   EXPECT_EQ(harness.lease(q).size(), 1u);

@@ -26,6 +26,8 @@ class GateTest : public testing::TestWithParam<StoreKind> {
     HarnessOptions options;
     options.store = GetParam();
     options.engine.memory_budget_bytes = small_budget_bytes;
+    options.engine.segment_bytes = 1u << 20;  // what a kill has to copy
+    options.engine.spare_segments = 0;
     return options;
   }
   Engine& engine() { return harness_.engine(); }
@@ -512,6 +514,34 @@ class GateRandomTest : public GateTest {
     ASSERT_TRUE(engine().cancel(q, ids_[found->payload], call).ok());
     naive_.ready.erase(found);
   }
+  void reprioritise_one(QueueId q) {
+    if (naive_.ready.empty()) return;
+    auto found = naive_.ready.begin();
+    std::advance(found, static_cast<long>(prng_.below(naive_.ready.size())));
+    Naive::Item item = *found;
+    item.priority = static_cast<uint8_t>(prng_.below(2) == 0 ? 50 : 100);
+    CallOptions call;
+    ASSERT_TRUE(engine().reprioritise(q, ids_[item.payload], item.priority, call).ok());
+    naive_.ready.erase(found);
+    naive_.ready.push_back(item);
+  }
+  // One comes in for others: the first of those of the least urgent priority.
+  void push_into_a_full_queue(QueueId q, const std::string& payload) {
+    const uint64_t drops = std::min<uint64_t>(naive_.ready.size(), prng_.below(8));
+    QueueConfig config;
+    config.max_depth = naive_.ready.size() + 1 - drops;
+    config.full_policy = FullPolicy::drop_oldest;
+    CallOptions call;
+    ASSERT_TRUE(engine().configure(q, config, config_max_depth | config_full_policy, call).ok());
+    for (uint64_t i = 0; i < drops; ++i) {
+      naive_.ready.erase(std::max_element(
+          naive_.ready.begin(), naive_.ready.end(),
+          [](const Naive::Item& a, const Naive::Item& b) { return a.priority < b.priority; }));
+    }
+    push_one(q, payload);
+    config.max_depth = 0;
+    ASSERT_TRUE(engine().configure(q, config, config_max_depth, call).ok());
+  }
   void clear_ready(QueueId q) {
     CallOptions call;
     ASSERT_EQ(engine().clear(q, state_bit(JobState::ready), call).value(), naive_.ready.size());
@@ -543,12 +573,16 @@ TEST_P(GateRandomTest, C23_RandomOperationsGiveWhatAListGives) {
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     SCOPED_TRACE(i);
     const uint64_t what = prng_.below(100);
-    if (what < 40) {
+    if (what < 38) {
       push_one(q, std::to_string(i));
+    } else if (what < 40) {
+      push_into_a_full_queue(q, std::to_string(i));
     } else if (what < 60) {
       lease_some(q);
-    } else if (what < 84) {
+    } else if (what < 82) {
       settle_one(q);
+    } else if (what < 84) {
+      reprioritise_one(q);
     } else if (what < 87) {
       cancel_one(q);
     } else if (what == 87) {

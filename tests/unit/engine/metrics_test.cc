@@ -34,6 +34,12 @@ wq_queue_jobs_dead{queue="a \"b\\"} 0
 # HELP wq_queue_slots_max Bound of leased and running jobs; 0 is none.
 # TYPE wq_queue_slots_max gauge
 wq_queue_slots_max{queue="a \"b\\"} 7
+# HELP wq_queue_jobs_parked Ready jobs that wait for a slot of their group.
+# TYPE wq_queue_jobs_parked gauge
+wq_queue_jobs_parked{queue="a \"b\\"} 0
+# HELP wq_queue_rate_wait_seconds Until the rate lets the next job begin.
+# TYPE wq_queue_rate_wait_seconds gauge
+wq_queue_rate_wait_seconds{queue="a \"b\\"} 0
 # HELP wq_queue_consumers_waiting Calls that wait for a job of the queue.
 # TYPE wq_queue_consumers_waiting gauge
 wq_queue_consumers_waiting{queue="a \"b\\"} 0
@@ -76,6 +82,15 @@ wq_queue_cancelled_total{queue="a \"b\\"} 0
 # HELP wq_queue_cleared_total Jobs removed by clear, and dead letters removed.
 # TYPE wq_queue_cleared_total counter
 wq_queue_cleared_total{queue="a \"b\\"} 0
+# HELP wq_queue_jobs_expired_total Jobs that ended because they did not start in time.
+# TYPE wq_queue_jobs_expired_total counter
+wq_queue_jobs_expired_total{queue="a \"b\\"} 0
+# HELP wq_queue_dropped_total Ready jobs that went for newer ones in a full queue.
+# TYPE wq_queue_dropped_total counter
+wq_queue_dropped_total{queue="a \"b\\"} 0
+# HELP wq_queue_dead_dropped_total Dead letters over the caps of the queue.
+# TYPE wq_queue_dead_dropped_total counter
+wq_queue_dead_dropped_total{queue="a \"b\\"} 0
 # HELP wq_queue_enqueue_rate_1m Jobs enqueued per second, over about a minute.
 # TYPE wq_queue_enqueue_rate_1m gauge
 wq_queue_enqueue_rate_1m{queue="a \"b\\"} 0

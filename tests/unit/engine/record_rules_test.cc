@@ -40,7 +40,11 @@ Command valid_command(CommandType type) {
   command.ids = {1};
   command.groups.push_back({.queue = 1, .count = 1, .deadline_ms = 1});
   command.settles.push_back({.id = 1, .generation = 1});
-  command.kv.push_back({.key = "k", .value = "v"});
+  if (type == CommandType::key_forget) {
+    command.kv.push_back({.key = "u1234k", .erase = true});
+  } else {
+    command.kv.push_back({.key = "k", .value = "v"});
+  }
   if (type == CommandType::transact) {
     for (const CommandType part :
          {CommandType::enqueue, CommandType::settle, CommandType::kv_write}) {
@@ -55,6 +59,10 @@ Backoff bad_list() {
 }
 
 const CommandRule command_rules[] = {
+    {"forget no row", CommandType::key_forget, [](Command& c) { c.kv.clear(); }},
+    {"forget a row that stays", CommandType::key_forget,
+     [](Command& c) { c.kv[0] = {.key = "u1234k", .value = "x"}; }},
+    {"release by no job", CommandType::key_release, [](Command& c) { c.settles.clear(); }},
     {"type 0", CommandType::open, [](Command& c) { c.type = static_cast<CommandType>(0); }},
     {"kv key", CommandType::kv_write, [](Command& c) { c.kv[0].key = ""; }},
     {"kv expiry", CommandType::kv_write, [](Command& c) { c.kv[0].expires_ms = -1; }},
@@ -85,6 +93,10 @@ const CommandRule command_rules[] = {
     {"durability", CommandType::queue_configure,
      [](Command& c) { c.config.durability = static_cast<Durability>(0); }},
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
+    {"full policy", CommandType::queue_configure,
+     [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
+    {"dead age", CommandType::queue_configure, [](Command& c) { c.config.dead_max_age_ms = -1; }},
+    {"pause kept", CommandType::queue_configure, [](Command& c) { c.config.pause_kept = true; }},
     {"backoff kind", CommandType::queue_configure,
      [](Command& c) { c.config.backoff.kind = static_cast<BackoffKind>(4); }},
     {"backoff list", CommandType::queue_configure,
@@ -215,21 +227,27 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::Part>>> put_part
   return b.CreateVector(parts);
 }
 
+flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& config) {
+  const Backoff& policy = config.backoff;
+  const auto list = b.CreateVector(policy.list_ms);
+  const auto backoff =
+      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
+                        static_cast<uint16_t>(policy.jitter_permille));
+  return fb::CreateQueueConfig(
+      b, config.max_running, config.max_retries, config.lease_ms,
+      static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
+      policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
+      config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept);
+}
+
 // Encodes without any rule, field by field as the command has them.
 std::string encode_blindly(const Command& c) {
   FlatBufferBuilder b;
   const auto bytes = [&](std::string_view text) {
     return b.CreateVector(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   };
-  const auto& policy = c.config.backoff;
-  const auto list = b.CreateVector(policy.list_ms);
-  const auto backoff =
-      fb::CreateBackoff(b, static_cast<uint8_t>(policy.kind), policy.base_ms, policy.max_ms, list,
-                        static_cast<uint16_t>(policy.jitter_permille));
-  const auto config = fb::CreateQueueConfig(
-      b, c.config.max_running, c.config.max_retries, c.config.lease_ms,
-      static_cast<uint8_t>(c.config.durability), static_cast<uint8_t>(c.config.status),
-      policy.kind == BackoffKind::none ? 0 : backoff, c.config.version, c.config.job_ttl_ms);
+  const auto config = put_config(b, c.config);
   const auto name = bytes(c.name);
   std::string envelope_bytes;
   std::vector<fb::NewJob> jobs;
@@ -266,14 +284,14 @@ std::string encode_blindly(const Command& c) {
   const auto note = bytes(c.note);
   const bool by_token = t == CommandType::confirm || t == CommandType::extend ||
                         t == CommandType::dead_replay || t == CommandType::dead_remove ||
-                        t == CommandType::progress;
+                        t == CommandType::progress || t == CommandType::key_release;
+  const bool forget = t == CommandType::key_forget;
   fb::CommandBuilder table(b);
   table.add_type(static_cast<uint16_t>(t));
   table.add_now_ms(c.now_ms);
-  if (!by_id && !rows && t != CommandType::open && t != CommandType::close) {
-    table.add_queue(c.queue);
-  }
-  if (t == CommandType::kv_write) table.add_kv(kv);
+  const bool of_store = t == CommandType::open || t == CommandType::close || forget;
+  if (!by_id && !rows && !of_store) table.add_queue(c.queue);
+  if (t == CommandType::kv_write || forget) table.add_kv(kv);
   if (t == CommandType::transact) table.add_parts(parts);
   if (t == CommandType::enqueue) table.add_jobs(job_vector);
   if (t == CommandType::enqueue) table.add_envelopes(envelopes);
@@ -455,6 +473,7 @@ TEST(RecordRules, JobRows) {
     table.add_generation(row.generation);
     table.add_since_ms(row.since_ms);
     table.add_deadline_ms(row.deadline_ms);
+    table.add_first_dead_ms(row.first_dead_ms);
     table.add_last_error(error);
     b.Finish(table.Finish());
     const auto decoded =
@@ -469,6 +488,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.first_dead_ms = -1; }));
   EXPECT_TRUE(refused([&](JobRow& r) { r.last_error = long_error; }));
   EXPECT_TRUE(refused([](JobRow& r) {
     r.state = JobState::delayed;

@@ -60,6 +60,18 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) out.timeout_ms = static_cast<int64_t>(prng_.below(1'000'000));
   if (prng_.below(2) == 0) out.max_exceptions = static_cast<uint32_t>(prng_.next());
   out.fail_on_timeout = prng_.below(2) == 0;
+  const auto up_to_delay_max = [&] {
+    return static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
+  };
+  if (prng_.below(2) == 0) {
+    out.key_rule = static_cast<KeyRule>(1 + prng_.below(4));
+    out.key = keep("k" + bytes(key_bytes_max - 1));
+    out.key_ms = up_to_delay_max();
+  }
+  if (prng_.below(2) == 0) {
+    out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
+    out.idempotency_ms = 1 + up_to_delay_max();
+  }
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
@@ -79,6 +91,13 @@ QueueConfig SampleMaker::config() {
   if (prng_.below(2) == 0) {
     out.job_ttl_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max)));
   }
+  if (prng_.below(2) == 0) return out;
+  out.max_depth = number();
+  out.max_bytes = number();
+  out.full_policy = static_cast<FullPolicy>(prng_.below(2));
+  out.dead_max_count = number();
+  out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
+  out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
   if (prng_.below(2) == 0) {
     out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
@@ -121,7 +140,9 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  if (type == CommandType::enqueue) {
+  const bool takes_jobs =
+      type == CommandType::enqueue || (type == CommandType::drop_oldest && prng_.below(2) == 0);
+  if (takes_jobs) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
                           .due_ms = time_ms(),
@@ -141,7 +162,9 @@ Command SampleMaker::command(CommandType type) {
   }
   add_imports(out);
   if (type == CommandType::transact) add_parts(out);
-  for (size_t i = item_count(); i > 0; --i) out.kv.push_back(kv_change());
+  for (size_t i = item_count(); i > 0; --i) {
+    out.kv.push_back(kv_change(type == CommandType::key_forget));
+  }
   if (type == CommandType::reprioritise) out.ids.resize(1);
   if (prng_.below(2) == 0) {
     for (size_t i = out.ids.size(); i > 0; --i) {
@@ -150,8 +173,7 @@ Command SampleMaker::command(CommandType type) {
   }
   out.priority = static_cast<uint8_t>(prng_.next());
   out.note = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
-  const bool one = type == CommandType::confirm || type == CommandType::dead_replay ||
-                   type == CommandType::progress;
+  const bool one = type == CommandType::confirm || type == CommandType::progress;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
     SettleItem item{.id = number(), .generation = number()};
@@ -183,10 +205,10 @@ void SampleMaker::add_parts(Command& out) {
   }
 }
 
-KvChange SampleMaker::kv_change() {
+KvChange SampleMaker::kv_change(bool forget) {
   KvChange out;
   out.key = keep("k" + bytes(prng_.below(3) == 0 ? key_bytes_max - 1 : 10));
-  out.erase = prng_.below(3) == 0;
+  out.erase = forget || prng_.below(3) == 0;
   if (out.erase) return out;
   out.value = keep(bytes(100));
   out.expires_ms = prng_.below(2) == 0 ? 0 : time_ms();
@@ -231,6 +253,8 @@ JobRow SampleMaker::job_row() {
   out.since_ms = time_ms();
   out.leased_ms = time_ms();
   out.deadline_ms = time_ms();
+  out.key_until_ms = time_ms();
+  out.first_dead_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
   out.progress = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   return out;
@@ -241,8 +265,11 @@ QueueRow SampleMaker::queue_row() {
   out.id = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.name = name();
   out.config = config();
-  out.totals = {number(), number(), number(), number(), number(), number(),
-                number(), number(), number(), number(), number(), number()};
+  out.totals = {number(), number(), number(), number(), number(), number(), number(),
+                number(), number(), number(), number(), number(), number(), number()};
+  if (prng_.below(2) == 0) {
+    for (uint64_t& bytes : out.bytes) bytes = number();
+  }
   for (uint64_t& count : out.counts) count = number();
   for (uint32_t& epoch : out.epochs) epoch = static_cast<uint32_t>(prng_.next());
   out.next_tail_seq = number();
@@ -364,8 +391,12 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::cancel:
       return a.queue == b.queue && a.ids == b.ids;
     case CommandType::dead_replay:
+      return a.first_generation == b.first_generation && same_tokens(a, b);
     case CommandType::dead_remove:
+    case CommandType::dead_drop:
       return same_tokens(a, b);
+    case CommandType::drop_oldest:
+      return a.queue == b.queue && a.ids == b.ids && same_all(a.jobs, b.jobs, same_job);
     case CommandType::import_begin:
       return as_text(a.row) == as_text(b.row);
     case CommandType::import_queue:
@@ -375,9 +406,12 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::import_end:
       return true;
     case CommandType::kv_write:
+    case CommandType::key_forget:
       return same_all(a.kv, b.kv, same_kv);
     case CommandType::transact:
       return same_all(a.parts, b.parts, same_command);
+    case CommandType::key_release:
+      return same_tokens(a, b);
   }
   return false;
 }
@@ -386,7 +420,8 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.last_error, r.progress);
+                    r.leased_ms, r.deadline_ms, r.first_dead_ms, r.last_error, r.progress,
+                    r.key_until_ms);
   };
   return parts(a) == parts(b);
 }
@@ -402,6 +437,7 @@ bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   return parts(a) == parts(b) &&
          std::equal(std::begin(a.counts), std::end(a.counts), std::begin(b.counts)) &&
          std::equal(std::begin(a.epochs), std::end(a.epochs), std::begin(b.epochs)) &&
+         std::equal(std::begin(a.bytes), std::end(a.bytes), std::begin(b.bytes)) &&
          same_all(a.lanes, b.lanes, same_lane);
 }
 

@@ -21,7 +21,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
     CommandType::transact,    CommandType::expire_jobs,     CommandType::reprioritise,
-    CommandType::progress,    CommandType::transact,        CommandType::rate_rebase,
+    CommandType::progress,    CommandType::key_release,     CommandType::key_forget,
+    CommandType::dead_drop,   CommandType::drop_oldest,     CommandType::rate_rebase,
 };
 
 class SampleMaker {
@@ -46,7 +47,7 @@ class SampleMaker {
   std::string_view keep(std::string text);
   size_t item_count();
   void add_imports(Command& out);
-  KvChange kv_change();
+  KvChange kv_change(bool forget);
   void add_parts(Command& out);
 
   Prng prng_;

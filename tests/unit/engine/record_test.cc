@@ -125,7 +125,8 @@ TEST(RecordRoundTrip, Envelopes) {
     const JobTraits traits = samples.traits();
     const Bytes encoded =
         encoder.envelope(headers, as_bytes(payload), backoff, enqueued_ms, traits);
-    const auto trusted = trusted_traits(BodyRef(encoded).bytes());
+    const BodyRef body(encoded);
+    const auto trusted = trusted_traits(body.bytes());
     ASSERT_EQ(trusted == nullptr, traits.empty());
     if (trusted) {
       ASSERT_EQ(*trusted, traits);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,19 @@ class SyncedFiles {
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
     const ssize_t bytes = ::readlink(link.c_str(), path.data(), path.size());
     MutexLock lock(mutex_);
-    paths_.emplace_back(path.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0);
+    const std::string& added =
+        paths_.emplace_back(path.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0);
+    if (added.ends_with("/db")) ahead_of_current_ |= has_manifest_ahead(added);
   }
   void clear() {
     MutexLock lock(mutex_);
     paths_.clear();
+    ahead_of_current_ = false;
+  }
+  // Whether a database's directory was synced with a manifest in it that CURRENT did not name yet.
+  bool ahead_of_current() {
+    MutexLock lock(mutex_);
+    return ahead_of_current_;
   }
   // Whether a path that ends so was synced.
   bool has(const std::string& end) {
@@ -39,7 +48,18 @@ class SyncedFiles {
   }
 
  private:
+  static bool has_manifest_ahead(const std::string& directory) {
+    std::string current;
+    std::getline(std::ifstream(directory + "/CURRENT"), current);
+    const auto ahead = [&](const std::filesystem::directory_entry& entry) {
+      const std::string name = entry.path().filename().string();
+      return name.starts_with("MANIFEST-") && name > current;
+    };
+    return std::any_of(std::filesystem::directory_iterator(directory), {}, ahead);
+  }
+
   Mutex mutex_;
+  bool ahead_of_current_ WQ_GUARDED_BY(mutex_) = false;
   std::vector<std::string> paths_ WQ_GUARDED_BY(mutex_);
 };
 
@@ -78,6 +98,18 @@ TEST(StoreSync, TheNameOfANewDatabase) {
   ASSERT_TRUE(store.open().ok());
   const std::filesystem::path parent = std::filesystem::path(store.directory()).parent_path();
   EXPECT_TRUE(synced().has("/" + parent.filename().string()));
+}
+
+// Or a crash could leave a CURRENT that points nowhere.
+TEST(StoreSync, TheManifestBeforeCurrentNamesIt) {
+  StoreHarness store(StoreKind::rocks);
+  ASSERT_TRUE(store.open().ok());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(store.close().ok());
+    synced().clear();
+    ASSERT_TRUE(store.open().ok());
+    EXPECT_TRUE(synced().ahead_of_current());
+  }
 }
 
 TEST(StoreSync, ACheckpointByBatch) {

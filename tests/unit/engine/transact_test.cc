@@ -263,6 +263,31 @@ TEST_P(TransactTest, OneRefusalUndoesNothingSinceNothingWasDone) {
   harness_.expect_sound();
 }
 
+// An enqueue alone may drop another job, meet the holder of a key, or be a question only.
+TEST_P(TransactTest, TakesNoPartOfWhatDependsOnOtherJobs) {
+  CallOptions call;
+  QueueConfig small;
+  small.max_depth = 1;
+  small.full_policy = FullPolicy::drop_oldest;
+  const QueueId full =
+      engine().open_queue("full", small, config_max_depth | config_full_policy, true, call).value();
+  harness_.enqueue(full, "stays");
+  TxnOp keyed = enqueue_op(a_, "x");
+  keyed.spec.traits.key_rule = KeyRule::until_done;
+  keyed.spec.traits.key = "u";
+  TxnOp dry = enqueue_op(a_, "x");
+  dry.spec.dry_run = true;
+  const std::pair<TxnOp, Code> cases[] = {
+      {enqueue_op(full, "x"), Code::full}, {keyed, Code::unsupported}, {dry, Code::invalid}};
+  const std::string before = picture(engine());
+  for (const auto& [op, code] : cases) {
+    const Answer answer = run({enqueue_op(b_, "x"), op});
+    EXPECT_EQ(answer.status.code(), code) << answer.status.message();
+    EXPECT_EQ(answer.failed, 1u);
+    EXPECT_EQ(picture(engine()), before);
+  }
+}
+
 TEST_P(TransactTest, ConditionsAloneWriteNothing) {
   put("k", "v");
   const Lsn before = engine().stats().last_lsn;

@@ -1,0 +1,56 @@
+// The options of wq key.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/args.h"
+#include "cli/commands.h"
+
+namespace wq::cli {
+namespace {
+
+using Run = int (*)(Context&, const KeyCommandOptions&);
+
+CLI::App& add_command(CLI::App& group, Command& chosen, const char* name, const char* description,
+                      Run run) {
+  CLI::App& command = *group.add_subcommand(name, description);
+  const auto options = std::make_shared<KeyCommandOptions>();
+  const bool release = run == run_key_release;
+  command
+      .add_option(release ? "token" : "key", options->key,
+                  release ? "Token as wq pull prints it" : "The key, byte for byte")
+      ->required();
+  command.add_option("-q,--queue", options->queue, "Queue")
+      ->type_name("NAME")
+      ->capture_default_str();
+  if (!release) {
+    command.add_option("--kind", options->kind, "unique, debounce, idempotency")
+        ->check(CLI::IsMember({"unique", "debounce", "idempotency"}).description(""))
+        ->capture_default_str();
+  }
+  command.callback([options, &chosen, run] {
+    chosen = [options, run](Context& context) { return run(context, *options); };
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_key_commands(CLI::App& app, Command& chosen) {
+  CLI::App& group = *app.add_subcommand("key", "Unique and other keys of jobs: who holds one");
+  group.require_subcommand(1);
+  group.fallthrough();
+  group.footer(
+      R"(wq push --unique KEY lets one job of the key in at a time; the one that is there holds it.
+
+  wq key show -q mail user:5             # its id; exit code 3 if nobody holds the key
+  wq key cancel -q mail user:5           # the job goes, the key is free
+  wq key release -q mail 12:34           # a worker gives the key of its job up early)");
+  add_command(group, chosen, "show", "Print the id of the job that holds a key", run_key_show)
+      .footer("  wq key show -q mail user:5\n  wq key show -q mail --kind idempotency request-17");
+  add_command(group, chosen, "cancel", "Cancel the job that holds a key", run_key_cancel)
+      .footer("A dead job is left to wq dead (exit code 8).\n\n  wq key cancel -q mail user:5");
+  add_command(group, chosen, "release", "Give up the unique key of a leased job", run_key_release)
+      .footer("Exit code 5: the lease was lost; nothing changed.\n\n  wq key release 12:34");
+}
+
+}  // namespace wq::cli
