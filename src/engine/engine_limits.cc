@@ -65,6 +65,7 @@ Result<bool> Engine::make_room(Queue& queue, const Load& load, std::vector<JobId
     while (jobs_left > 0 || bytes_left > 0) {
       const Job* job = jobs.next();
       if (!job) break;
+      if (job->gate && WQ_PLANTED(parked_jobs_unseen)) continue;
       if (dropped.size() == drop_step_max) {
         Command& command = begin(CommandType::drop_oldest);
         command.queue = queue.id;

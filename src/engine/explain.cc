@@ -152,8 +152,8 @@ uint64_t jobs_ahead(const Queue& queue, uint8_t priority, uint64_t position, boo
     for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
       const Job* job = jobs.next();
       if (!job) {
-        if (const Lane* cold = jobs.cold())
-          first_at = std::min(first_at, cold->first_position(position));
+        const Lane* cold = jobs.cold();
+        if (cold) first_at = std::min(first_at, cold->first_position(position));
         break;
       }
       if (job->position >= position) return ahead + walked;

@@ -22,6 +22,10 @@ class Gates(CliCase):
         self.assertIn("others of the same group", told.err)
         shown = self.json("show", "2")[0]
         self.assertEqual((shown["state"], shown["group"], shown["parked"]), ("ready", "a", True))
+        self.assertEqual(self.json("explain", "2")[0]["causes"], ["group", "no_consumer"])
+        told = self.json("explain", "default")[0]
+        self.assertEqual((told["causes"], told["parked"]), (["group", "no_consumer"], 1))
+        self.assertTrue(any("--group-limit" in hint for hint in told["hints"]))
         self.wq("ack", first[0]["token"])
         self.assertEqual([job["payload"] for job in self.pull()], ["a2"])
 
@@ -45,6 +49,9 @@ class Gates(CliCase):
         told = self.wq("pull", code=4)
         self.assertIn("rate of queue", told.err)
         self.assertGreater(self.stat()["rate_wait_ms"], 1_000_000)
+        told = self.json("explain", "3")[0]
+        self.assertIn("rate", told["causes"])
+        self.assertGreater(told["until_ms"], time.time() * 1000 + 1_000_000)
         self.wq("queue", "set", "default", "--rate", "none")
         self.assertEqual(len(self.pull()), 1)
         for bad in ("", "x", "0/1s", "1/0s", "2/1s:3", "2", "1:1/1s", "1000001/1s", "1/1s:"):

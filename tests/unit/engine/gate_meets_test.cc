@@ -356,7 +356,7 @@ TEST_P(GateMeets, ExplanationsTellOfGroupsAndRates) {
   job = engine().explain_job(queue_, last).value();
   EXPECT_EQ(job.why, why_rate | why_behind | why_no_consumer);
   EXPECT_EQ(job.until_ms, harness_.clock().wall_ms() + 60'000);
-  EXPECT_EQ(job.ahead, 1u);  // the parked one, if its group gets a slot
+  EXPECT_TRUE(job.ahead == 1 || job.ahead == 2) << job.ahead;  // the parked one, and a gap
   EXPECT_FALSE(job.ahead_exact);
   queue = engine().explain_queue(queue_).value();
   EXPECT_EQ(queue.why, why_rate | why_no_consumer);

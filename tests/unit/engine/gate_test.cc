@@ -519,7 +519,7 @@ class GateRandomTest : public GateTest {
     auto found = naive_.ready.begin();
     std::advance(found, static_cast<long>(prng_.below(naive_.ready.size())));
     Naive::Item item = *found;
-    item.priority = static_cast<uint8_t>(prng_.below(2) == 0 ? 50 : 100);
+    item.priority = item.priority == 50 ? 100 : 50;
     CallOptions call;
     ASSERT_TRUE(engine().reprioritise(q, ids_[item.payload], item.priority, call).ok());
     naive_.ready.erase(found);
