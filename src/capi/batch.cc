@@ -60,6 +60,8 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
   out.progress = view_bytes(bytes_of(view.progress));
   out.first_dead_ms = view.first_dead_ms;
+  out.group = view_bytes(envelope.group);
+  out.parked = view.parked ? 1 : 0;
   return out;
 }
 

@@ -265,6 +265,7 @@ constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES
                                        WQ_CONFIG_DEAD_MAX_AGE;
 void read_limits(const wq_queue_config& in, QueueConfig& out);
 void write_limits(const QueueConfig& in, wq_queue_config& out);
+void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);

@@ -20,12 +20,13 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max;
+  std::string delay, at, backoff, durability, payload_max, group;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
   std::string expires, retry_until, timeout;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
@@ -139,10 +140,10 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl;
+  std::string lease, backoff, durability, job_ttl, rate;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   int64_t max_depth = -1, dead_max = -1;
-  int64_t max_running = -1, max_retries = -1, version = -1;
+  int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
 

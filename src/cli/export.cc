@@ -105,7 +105,16 @@ Record queue_record(const wq_queue_record& queue) {
       .add("max_bytes", config.max_bytes)
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
-      .add("dead_max_age_ms", config.dead_max_age_ms);
+      .add("dead_max_age_ms", config.dead_max_age_ms)
+      .add("group_limit", config.group_limit);
+  if (config.rate_count != 0) {
+    Record rate;
+    rate.add("count", config.rate_count)
+        .add("window_ms", config.rate_window_ms)
+        .add("burst", config.rate_burst)
+        .add("used_ns", queue.rate_used_ns);
+    settings.add("rate", std::move(rate));
+  }
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -175,6 +184,10 @@ Record job_record(const wq_job_record& job) {
     Record key;
     key.add_bytes("key", view_of(job.idempotency_key)).add("window_ms", job.idempotency_ms);
     record.add("idempotency", std::move(key));
+  }
+  if (job.group.len > 0) {
+    record.add_bytes("group", view_of(job.group));
+    if (job.group_limit != 0) record.add("group_limit", job.group_limit);
   }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {

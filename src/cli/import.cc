@@ -178,9 +178,20 @@ std::unique_ptr<ImportedCron> read_schedule(Members& members) {
   return cron;
 }
 
+// Answers how far it is used up.
+int64_t read_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.rate", json);
+  config.rate_count = members.small("count");
+  config.rate_window_ms = members.time("window_ms");
+  config.rate_burst = members.small("burst");
+  const int64_t used_ns = members.time("used_ns");
+  members.finish();
+  return used_ns;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key;
+  std::string payload, last_error, progress, key, idempotency_key, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -198,6 +209,7 @@ struct ImportedJob {
     record.backoff_jitter_permille = backoff.jitter_permille;
     record.key = bytes_of(key);
     record.idempotency_key = bytes_of(idempotency_key);
+    record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -264,6 +276,8 @@ void read_job(Members& members, ImportedJob& job) {
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
   }
+  if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
+  if (members.has("group_limit")) record.group_limit = members.small("group_limit");
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   job.payload = members.bytes("payload");
@@ -343,6 +357,9 @@ class Importer {
     read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
+    // Exports of before there were rates and groups have none.
+    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
@@ -373,6 +390,7 @@ class Importer {
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");
     record.config = &config;
+    record.rate_used_ns = rate_used_ns;
     record.stats = &stats;
     std::vector<std::unique_ptr<ImportedCron>> schedules;
     std::vector<wq_cron> crons;

@@ -25,6 +25,9 @@ struct Backoff {
 // "none" is kind 0.
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
+// 100/1m, 100/1m:20 or none, into the rate_ fields.
+void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config);
+std::string rate_text(const wq_queue_config& config);
 
 struct JobDraft {
   std::string payload;
@@ -38,6 +41,8 @@ struct JobDraft {
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   JobKeys keys;
+  std::string group;
+  uint32_t group_limit = 0;  // 0: the queue's
 };
 
 // "NAME=VALUE"

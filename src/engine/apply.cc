@@ -71,6 +71,8 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   if (other_ttl) state.renew_expiries(queue);
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
+  queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+  state.settle_gates(queue);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
 }
@@ -150,6 +152,8 @@ Status apply_lease(State& state, const Command& command) {
   for (const LeaseGroup& group : command.groups) {
     Queue* queue = state.find_queue(group.queue);
     if (!queue) return misfit(command, "no queue " + std::to_string(group.queue));
+    queue->rate_tat_ns =
+        rate_charged(queue->config.rate, queue->rate_tat_ns, command.now_ms, group.count);
     for (uint32_t n = 0; n < group.count; ++n, ++i) {
       Job* job = state.find_live(command.ids[i]);
       if (!job || job->queue != queue || job->state != JobState::ready) {
@@ -360,6 +364,9 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_enqueue(state, command, queue);
     case CommandType::drop_oldest:
       return apply_drop(state, command, queue);
+    case CommandType::rate_rebase:
+      queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+      return {};
     default:
       return misfit(command, "unknown type");
   }

@@ -140,6 +140,7 @@ struct JobView {
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
   uint64_t ready_seq = 0;  // ready: its place in its lane
+  bool parked = false;     // ready, but its group has no slot free
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   std::string progress;
@@ -213,6 +214,8 @@ struct QueueStats {
   Rates rates;
   Histogram lease_wait_ms;
   AttemptCounts attempts;
+  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
 struct EngineStats {
@@ -264,6 +267,8 @@ enum ConfigField : uint32_t {
   config_full_policy = 1u << 18,
   config_dead_max_count = 1u << 19,
   config_dead_max_age_ms = 1u << 20,
+  config_rate = 1u << 24,
+  config_group_limit = 1u << 25,
 };
 
 struct CheckpointContent;
@@ -463,6 +468,7 @@ class Engine {
   StoreOptions store_options() const;
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
+  Status load_gates() WQ_REQUIRES(mutex_);
   Status load_leases() WQ_REQUIRES(mutex_);
   Status load_schedules() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
@@ -510,11 +516,26 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
+    std::string group;  // set: its line
+
+    LaneId() = default;
+    LaneId(const Queue& of, const Lane& lane)
+        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
+  struct PickEnd {
+    const Lane* cold = nullptr;
+    const Lane* expired = nullptr;
+  };
+  uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
+                PickEnd& end) WQ_REQUIRES(mutex_);
+  void let_picked_go() WQ_REQUIRES(mutex_);
+  Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
+  uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
+  void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -628,7 +649,9 @@ class Engine {
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
-  Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
+  Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
+  void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
@@ -697,6 +720,9 @@ class Engine {
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
+  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
+  std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
   CondVar memory_freed_;                  // a checkpoint ended

@@ -29,6 +29,9 @@ bool is_held(JobState state) {
 
 }  // namespace
 
+// Ready jobs of groups, of one priority, by their places in the queue.
+using LineJobs = std::map<uint64_t, JobId>;
+
 struct StoreExport::Cursors {
   explicit Cursors(const Store& from)
       : meta(whole(from, Family::meta)),
@@ -45,6 +48,9 @@ struct StoreExport::Cursors {
   Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
                     const ExportVisitor& visitor);
+  Status tell_lane(const std::string& prefix, const LineJobs& lines, const QueueRow& queue,
+                   const ExportVisitor& visitor);
+  Result<std::map<uint8_t, LineJobs>> find_lines(QueueId queue);
   Status tell_delayed(const ExportVisitor& visitor);
   template <typename Visit>
   Status each_kv(int64_t now_ms, Visit&& visit);
@@ -99,6 +105,38 @@ Status StoreExport::Cursors::tell_range(Cursor& cursor, const std::string& prefi
   return cursor.status();
 }
 
+Result<std::map<uint8_t, LineJobs>> StoreExport::Cursors::find_lines(QueueId queue) {
+  std::map<uint8_t, LineJobs> lines;
+  const std::string prefix = line_key(queue, 0, 0, 0).substr(0, 2 * sizeof(QueueId));
+  for (ready->seek(prefix); ready->valid() && ready->key().starts_with(prefix); ready->next()) {
+    const auto key = parse_line_key(ready->key());
+    const auto id = parse_id_value(ready->value());
+    if (!key || !id) return Status(Code::corrupt, "db: family ready: malformed row");
+    lines[key->priority].emplace(key->seq, *id);
+  }
+  WQ_TRY(ready->status());
+  return lines;
+}
+
+// The lane and the lines of one priority, merged: the order in which they would be leased.
+Status StoreExport::Cursors::tell_lane(const std::string& prefix, const LineJobs& lines,
+                                       const QueueRow& queue, const ExportVisitor& visitor) {
+  auto next = lines.begin();
+  for (ready->seek(prefix); ready->valid() && ready->key().starts_with(prefix); ready->next()) {
+    const auto key = parse_ready_key(ready->key());
+    const auto id = parse_id_value(ready->value());
+    if (!key || !id)
+      return Status(Code::corrupt, "db: malformed row of queue '" + queue.name + "'");
+    for (; next != lines.end() && next->first < key->seq; ++next) {
+      WQ_TRY(tell(queue, next->second, visitor));
+    }
+    WQ_TRY(tell(queue, *id, visitor));
+  }
+  WQ_TRY(ready->status());
+  for (; next != lines.end(); ++next) WQ_TRY(tell(queue, next->second, visitor));
+  return {};
+}
+
 Status StoreExport::Cursors::tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor) {
   std::map<uint8_t, std::vector<JobId>> held;  // by priority, in the order of their leases
   const std::string prefix = lease_key(queue.id, 0).substr(0, sizeof(QueueId));
@@ -110,10 +148,12 @@ Status StoreExport::Cursors::tell_queue_jobs(const QueueRow& queue, const Export
   }
   WQ_TRY(lease->status());
   for (const LaneRow& lane : queue.lanes) held.try_emplace(lane.priority);
+  WQ_TRY_SET(auto lines, find_lines(queue.id));
+  for (const auto& [priority, jobs] : lines) held.try_emplace(priority);
   for (const auto& [priority, ids] : held) {
     for (const JobId id : ids) WQ_TRY(tell(queue, id, visitor));
     const std::string lane = ready_key(queue.id, priority, 0).substr(0, sizeof(QueueId) + 1);
-    WQ_TRY(tell_range(*ready, lane, queue, visitor));
+    WQ_TRY(tell_lane(lane, lines[priority], queue, visitor));
   }
   return tell_range(*dead, prefix, queue, visitor);
 }

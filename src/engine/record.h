@@ -79,7 +79,8 @@ struct QueueRow {
   uint64_t next_front_seq = 0;
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
-  std::vector<LaneRow> lanes = {};
+  std::vector<LaneRow> lanes = {};       // without the lines of groups
+  int64_t rate_tat_ns = 0;               // see rate.h
   uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
   bool bytes_known = true;               // false in a row that was written without them
 };
@@ -92,7 +93,8 @@ struct TrashRow {
   uint8_t priority = 0;             // ready
   uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
   uint64_t seq_high = 0;
-  Lsn lsn = 0;  // the command that made it trash
+  Lsn lsn = 0;         // the command that made it trash
+  bool lines = false;  // ready: of the groups, whose line has its number within seq_low..seq_high
 };
 
 struct MetaRow {
@@ -152,6 +154,7 @@ struct EnvelopeView {
   Bytes payload;
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
+  Bytes group;  // empty = none
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count

@@ -254,6 +254,8 @@ uint32_t command_fields(CommandType type) {
       return field_name;
     case CommandType::cron_fire:
       return field_queue | field_name | field_cron | field_jobs;
+    case CommandType::rate_rebase:
+      return field_queue;
   }
   return field_of_no_command;
 }
@@ -299,6 +301,9 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
   if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
+  if (traits.group.size() > key_bytes_max) return "length of a group key";
+  if (traits.group_limit > group_limit_max) return "limit of a group";
+  if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
   return check_keys(traits);
 }
 
@@ -324,6 +329,18 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
   return "unknown kind of backoff";
 }
 
+namespace {
+
+const char* check_rate(const RateLimit& rate) {
+  if (rate.count == 0) return rate == RateLimit() ? nullptr : "rate without a count";
+  if (rate.count > rate_count_max) return "count of the rate";
+  if (rate.burst == 0 || rate.burst > rate.count) return "burst of the rate";
+  if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) return "window of the rate";
+  return nullptr;
+}
+
+}  // namespace
+
 const char* check_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) return "max retries";
   if (config.lease_ms < 1 || config.lease_ms > delay_ms_max) return "lease time";
@@ -335,6 +352,8 @@ const char* check_config(const QueueConfig& config) {
   if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
   if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
+  if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
+  if (const char* reason = check_rate(config.rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -367,7 +386,7 @@ const char* check_imported_row(const JobRow& row, QueueId queue) {
 const char* check_queue_row(const QueueRow& row) {
   if (row.id == 0) return "queue is 0";
   if (!queue_name_valid(row.name)) return "queue name";
-  if (row.created_ms < 0) return "time is negative";
+  if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
@@ -385,6 +404,7 @@ const char* check_meta_row(const MetaRow& row) {
     if (trash.queue == 0) return "trash without a queue";
     const bool ranged = trash.state == JobState::ready || trash.state == JobState::dead;
     if (!ranged && trash.state != JobState::delayed) return "state of trash";
+    if (trash.lines && trash.state != JobState::ready) return "state of trash";
     if (ranged && trash.seq_low > trash.seq_high) return "range of trash";
   }
   return nullptr;

@@ -85,6 +85,10 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_durability(static_cast<uint8_t>(config.durability));
   table.add_full_policy(static_cast<uint8_t>(config.full_policy));
   table.add_pause_kept(config.pause_kept);
+  table.add_rate_window_ms(config.rate.window_ms);
+  table.add_rate_count(config.rate.count);
+  table.add_rate_burst(config.rate.burst);
+  table.add_group_limit(config.group_limit);
   return table.Finish();
 }
 
@@ -199,6 +203,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
   const auto key = put_bytes(b, as_bytes(traits.key));
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
+  const auto group = put_bytes(b, as_bytes(traits.group));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -210,6 +215,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_key(key);
   table.add_idempotency_key(idempotency_key);
   table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
+  table.add_group(group);
+  table.add_group_limit(traits.group_limit);
   return table.Finish();
 }
 
@@ -463,6 +470,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   }
   const auto lane_vector = b.CreateVectorOfStructs(lanes);
   fb::QueueRowBuilder table(b);
+  table.add_rate_tat_ns(row.rate_tat_ns);
   table.add_created_ms(row.created_ms);
   table.add_next_dead_seq(row.next_dead_seq);
   table.add_next_front_seq(row.next_front_seq);
@@ -486,7 +494,7 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   std::vector<fb::Trash> entries;
   for (const TrashRow& trash : row.trash) {
     entries.emplace_back(trash.seq_low, trash.seq_high, trash.lsn, trash.queue, trash.epoch_below,
-                         static_cast<uint8_t>(trash.state), trash.priority);
+                         static_cast<uint8_t>(trash.state), trash.priority, trash.lines);
   }
   const auto trash_vector = b.CreateVectorOfStructs(entries);
   fb::MetaRowBuilder table(b);

@@ -72,6 +72,7 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   row.next_front_seq = table->next_front_seq();
   row.next_dead_seq = table->next_dead_seq();
   row.created_ms = table->created_ms();
+  row.rate_tat_ns = table->rate_tat_ns();
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
   if (const char* reason = read_lanes(table, row)) return reason;
@@ -99,7 +100,8 @@ const char* read_meta_row(const AlignedImage& image, MetaRow& row) {
                          .priority = trash.priority(),
                          .seq_low = trash.seq_low(),
                          .seq_high = trash.seq_high(),
-                         .lsn = trash.lsn()});
+                         .lsn = trash.lsn(),
+                         .lines = trash.lines() != 0});
   }
   return check_meta_row(row);
 }

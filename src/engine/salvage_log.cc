@@ -18,6 +18,7 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue->config = row.config;
     queue->totals = row.totals;
     queue->created_ms = row.created_ms;
+    queue->rate_tat_ns = row.rate_tat_ns;
     queue->next_tail_seq = row.next_tail_seq;
     queue->next_front_seq = row.next_front_seq;
     queue->next_dead_seq = row.next_dead_seq;
@@ -87,6 +88,7 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::queue_configure:
     case CommandType::queue_clear:
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return on_queue(command, lsn);
     case CommandType::enqueue:
       return on_enqueue(command, lsn);

@@ -13,7 +13,8 @@ class Cron(CliCase):
         from_time = ("--from", "2025-03-29T12:00:00Z", "-n", "2")
         minute = 60_000
         noon = 1_743_249_600_000
-        self.assertEqual(self.due("*/20 * * * *", *from_time), [noon + 20 * minute, noon + 40 * minute])
+        self.assertEqual(self.due("*/20 * * * *", *from_time),
+                         [noon + 20 * minute, noon + 40 * minute])
         # Berlin's clock jumps from 2:00 to 3:00 in that night: what it jumps over runs at 3:00.
         self.assertEqual(self.due("30 2 * * *", "-z", "Europe/Berlin", *from_time),
                          [noon + 13 * 60 * minute, noon + (24 + 12) * 60 * minute + 30 * minute])
@@ -38,7 +39,8 @@ class Cron(CliCase):
         self.assertEqual(again, made)
         self.wq("cron", "add", "tidy", "@every 15m")
         self.assertEqual([row["schedule"] for row in self.json("cron", "ls")], ["report", "tidy"])
-        self.assertEqual([row["schedule"] for row in self.json("cron", "ls", "-q", "mail")], ["report"])
+        self.assertEqual([row["schedule"] for row in self.json("cron", "ls", "-q", "mail")],
+                         ["report"])
         self.assertIn("EXPRESSION", self.wq("cron", "ls").lines[0])
         self.assertTrue(self.json("cron", "pause", "report")[0]["paused"])
         self.assertFalse(self.json("cron", "resume", "report")[0]["paused"])

@@ -72,6 +72,10 @@ JobTraits SampleMaker::traits() {
     out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
     out.idempotency_ms = 1 + up_to_delay_max();
   }
+  if (prng_.below(2) == 0) {
+    out.group = keep("g" + bytes(key_bytes_max - 1));
+    out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+  }
   return out;
 }
 
@@ -94,6 +98,13 @@ QueueConfig SampleMaker::config() {
   out.dead_max_count = number();
   out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
+  out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) {
+    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
+    out.rate.window_ms =
+        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+  }
   return out;
 }
 
@@ -129,9 +140,8 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  const bool takes_jobs =
-      type == CommandType::enqueue || type == CommandType::cron_fire ||
-      (type == CommandType::drop_oldest && prng_.below(2) == 0);
+  const bool takes_jobs = type == CommandType::enqueue || type == CommandType::cron_fire ||
+                          (type == CommandType::drop_oldest && prng_.below(2) == 0);
   if (takes_jobs) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
@@ -289,6 +299,7 @@ QueueRow SampleMaker::queue_row() {
   out.next_front_seq = number();
   out.next_dead_seq = number();
   out.created_ms = time_ms();
+  out.rate_tat_ns = time_ms();
   const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
   for (size_t i = 0; i < lanes; ++i) {
     out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
@@ -314,6 +325,7 @@ MetaRow SampleMaker::meta_row() {
                          .seq_low = low,
                          .seq_high = low + prng_.below(uint64_t{1} << 62),
                          .lsn = number()});
+    out.trash.back().lines = out.trash.back().state == JobState::ready && prng_.below(2) == 0;
   }
   return out;
 }
@@ -378,6 +390,7 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::queue_clear:
       return a.queue == b.queue && a.states == b.states;
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return a.queue == b.queue;
     case CommandType::enqueue:
       return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
@@ -447,7 +460,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
 bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   const auto parts = [](const QueueRow& r) {
     return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
-                    r.next_dead_seq, r.created_ms);
+                    r.next_dead_seq, r.created_ms, r.rate_tat_ns);
   };
   const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
     return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);
@@ -465,8 +478,9 @@ bool same_meta_row(const MetaRow& a, const MetaRow& b) {
                     r.uuid_high);
   };
   const auto same_trash = [](const TrashRow& x, const TrashRow& y) {
-    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn) ==
-           std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low, y.seq_high, y.lsn);
+    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn,
+                    x.lines) == std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low,
+                                         y.seq_high, y.lsn, y.lines);
   };
   return parts(a) == parts(b) && same_all(a.trash, b.trash, same_trash);
 }

@@ -20,11 +20,10 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::transact,
-    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
-    CommandType::key_release, CommandType::key_forget,
+    CommandType::transact,    CommandType::expire_jobs,     CommandType::reprioritise,
+    CommandType::progress,    CommandType::key_release,     CommandType::key_forget,
+    CommandType::dead_drop,   CommandType::drop_oldest,     CommandType::rate_rebase,
     CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
-    CommandType::dead_drop,   CommandType::drop_oldest,
 };
 
 class SampleMaker {
