@@ -102,6 +102,8 @@ done:
      expires-at           up to 100 years from now, and behind the delay or run-at of the job
      retry-until          up to 100 years from now
      progress note        0..4 KiB
+     rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
+     group key            1..512 bytes, any; limit of a group 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -110,7 +112,27 @@ done:
      one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
-   4. CAVEATS
+   4. RATES AND GROUPS
+
+   RATES. A queue may limit how many of its jobs begin: wq_queue_config.rate_count of them within
+   any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
+   hands out no more than are left: WQ_EMPTY, or a wait that ends exactly when the next job may
+   begin. With a rate_burst of b up to b jobs may begin at once after an idle time, so that there
+   may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give
+   its share back. The limit is stored with the queue: closing, crashing and setting the clock back
+   give nobody more. A change by wq_queue_configure holds at once.
+
+   GROUPS. Of the jobs of a queue that name the same group key no more than a limit are leased or
+   running at once: one, unless wq_queue_config.group_limit or wq_job_spec.group_limit says
+   otherwise (if jobs of a group name different limits, that of the one that became ready last
+   counts). The others are parked: they count as ready, keep their place in the order of the queue,
+   cost a lease nothing however many they are, and hold up nobody else. The slot is free again by
+   the same change that ends the lease, whatever ends it: ack, nack, fail, release, expiry, cancel
+   or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
+   are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
+   about 600 bytes of memory and its key; groups without cost nothing.
+
+   5. CAVEATS
 
    Delivery is at least once. A job runs again when its lease expires before it is settled, when the
    process or machine dies in between, or when a settle at a weaker level than WQ_POWER is lost with
@@ -133,7 +155,7 @@ done:
    whose lease expires while you hold its batch is handed to somebody else.
    Signals: no function may be called in a signal handler.
 
-   5. GLOSSARY
+   6. GLOSSARY
 
    store       a directory with everything in it; opened by one process at a time
    queue       a named line of jobs with its own configuration
@@ -154,6 +176,8 @@ done:
    chain       jobs that are enqueued one after another, each in the record of the ack before it
    flow        a batch of jobs that are counted together (wq_batch is what a lease gives); its end
                enqueues a job
+   group       jobs of a queue with the same group key; a limit of them runs at once
+   parked      ready, but no slot of the group is free
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -293,6 +317,8 @@ extern "C" {
 #define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
 #define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
 #define WQ_CONFIG_KEEP_DONE 2048u /* keep_done_count and keep_done_age_ms together */
+#define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
+#define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -348,6 +374,12 @@ extern "C" {
 #define WQ_TXN_KV_ADD 4u   /* key, delta, options */
 #define WQ_TXN_KV_ERASE 5u /* key, options; a row that is not there is no obstacle */
 #define WQ_TXN_KV_CHECK 6u /* key, options with a condition; changes nothing */
+
+/* wq_cron_spec.flags */
+#define WQ_CRON_CATCH_UP 1u /* `catch_up` counts; without it the newest missed slot runs */
+
+/* wq_cron.flags */
+#define WQ_CRON_PAUSED 1u
 
 /* wq_dead_filter.flags */
 #define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
@@ -554,11 +586,14 @@ typedef struct wq_queue_config {
   int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
   int64_t keep_done_age_ms; /* history: how long acked jobs are kept; 0: no bound */
   uint32_t keep_done_count; /* and how many, the newest; 0: no bound. Both 0, the default: none */
-  uint32_t reserved_1;
+  uint32_t group_limit;    /* jobs of one group that run at once; default 1. See GROUPS */
+  uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
+  uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
+  int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT                                                                \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0}
+#define WQ_QUEUE_CONFIG_INIT                                                                    \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -583,9 +618,12 @@ typedef struct wq_queue_stats {
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
   uint64_t chain_cut_total;    /* jobs of chains that never came to be */
+  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_stats;
-#define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_STATS_INIT                                                                     \
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0}
 
 struct wq_next_job;
 
@@ -631,10 +669,13 @@ typedef struct wq_job_spec {
   const struct wq_next_job *chain; /* jobs that follow, each enqueued by the ack before it */
   size_t chain_count;      /* up to 100, 16 MiB of payloads and headers together */
   size_t chain_size;       /* sizeof chain[0]; 0 without a chain */
+  wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
+  uint32_t group_limit;   /* 0: the queue's */
+  uint32_t reserved_1;
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT                                                                         \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0,      \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0}
+#define WQ_JOB_SPEC_INIT                                                                    \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0}
 
 /* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The delay of
  * its spec counts from the moment that sets it off. It has no chain, no flow and no key of its own
@@ -770,10 +811,13 @@ typedef struct wq_job {
   uint64_t flow;              /* the flow that it is a member of; 0: none */
   uint32_t chain_count;       /* jobs that follow it, one after another */
   uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
+  wq_bytes group;             /* key of its group; empty: none */
+  uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
+  uint32_t reserved_0;
 } wq_job;
-#define WQ_JOB_INIT                                                                            \
+#define WQ_JOB_INIT                                                                         \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -864,6 +908,49 @@ typedef struct wq_store_record {
 } wq_store_record;
 #define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
 
+/* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
+typedef struct wq_cron {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_CRON_PAUSED */
+  wq_bytes name;
+  wq_bytes queue_name;
+  wq_bytes expression;
+  wq_bytes zone;          /* empty: UTC */
+  int64_t next_due_ms;    /* the next slot; 0: never again before the year 10000 */
+  int64_t last_slot_ms;   /* the newest slot that ran or was missed; 0: none yet */
+  int64_t created_ms;
+  uint64_t fired;         /* jobs that it enqueued */
+  uint64_t missed;        /* slots that no job was enqueued for; of one gap at most about 2,000 */
+  uint32_t catch_up;
+  uint32_t priority;
+  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t *backoff_list_ms;
+  uint32_t backoff_count;
+  uint32_t backoff_jitter_permille;
+  wq_bytes payload;
+  const wq_header *headers;
+  size_t headers_count;
+  wq_bytes problem;       /* why its last slots could not be told; empty: none */
+} wq_cron;
+#define WQ_CRON_INIT                                                                             \
+  {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
+
+/* When a schedule runs, and what. */
+typedef struct wq_cron_spec {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_CRON_CATCH_UP */
+  wq_bytes expression;    /* see wq_cron_put */
+  wq_bytes zone;          /* of the tz database, like Europe/Berlin; empty: UTC */
+  const wq_job_spec *job; /* without delay_ms and run_at_ms; NULL: a job with no payload */
+  uint32_t catch_up;      /* counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000 */
+  uint32_t reserved_0;
+} wq_cron_spec;
+#define WQ_CRON_SPEC_INIT {sizeof(wq_cron_spec), 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0}
+
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
 typedef struct wq_queue_record {
@@ -873,8 +960,11 @@ typedef struct wq_queue_record {
   int64_t created_ms;
   const wq_queue_config *config;
   const wq_queue_stats *stats; /* import: NULL is all zero */
+  const wq_cron *schedules;    /* an array, one behind the other */
+  size_t schedules_count;
+  int64_t rate_used_ns; /* how far the rate is used up, as a point in time in ns; 0: not at all */
 } wq_queue_record;
-#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, NULL, 0, 0}
 
 /* A job on the way, with all that the store knows of it. */
 typedef struct wq_job_record {
@@ -922,11 +1012,14 @@ typedef struct wq_job_record {
   int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
   uint64_t flow;          /* flows stay behind: after an import it is a number without a flow */
   wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
+  wq_bytes group;         /* key of its group; empty: none */
+  uint32_t group_limit;   /* its own; 0: the queue's */
+  uint32_t reserved_3;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1966,6 +2059,125 @@ WQ_API void wq_cancel_fire(wq_cancel *cancel);
  * Since: 0.1.   Stability: stable. */
 WQ_API void wq_cancel_free(wq_cancel **cancel);
 
+/* ==================================================================================== schedules */
+
+typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_free */
+
+/* Make a schedule, or replace the one of that name: from now on the clock enqueues its job into
+ * this queue. Names are of the whole store: 1..255 bytes, UTF-8, no control characters.
+ * What is there already as given is left alone, and nothing is written (call->lsn is 0): put all
+ * your schedules at every start. A new expression or zone moves the next slot; a new job, queue or
+ * catch-up does not. A paused one stays paused. At most 10,000 in a store; payload up to 1 MiB.
+ *
+ *   second   0-59 (only with six fields)   * , - /       minute   0-59   * , - /
+ *   hour     0-23   * , - /                              month    1-12 or JAN-DEC   * , - /
+ *   day of month   1-31   * , - /   alone: L (last day), L-3 (three before it), 15W (weekday
+ *                                   nearest to the 15th, in the same month), LW (last weekday)
+ *   day of week    0-7 or SUN-SAT (0 and 7 are Sunday)   * , - /   5L (last Friday), 1#2 (second
+ *                                   Monday)
+ *   @yearly @monthly @weekly @daily @hourly             @every 90s, @every 1h30m (1s and more)
+ *
+ * If both day fields are other than *, a day that either of them names counts. a/n goes from a to
+ * the end of its field. @every counts from 1970 UTC. Where the zone's clock jumps ahead, what it
+ * jumps over runs once, at the end of the jump; a time that comes twice runs the first time. An
+ * expression of every hour goes by the time that passes instead: each time of both hours.
+ *
+ * A slot (schedule and due time) runs once or never: its job and the next slot are one record, also
+ * over a crash or a clock that is set back. A slot that could not run in time, because the store
+ * was closed or the clock was set ahead, was missed if it is over 10 s late; then the newest
+ * `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a paused
+ * one takes the jobs, a full one takes them once it has room (wq_cron.problem says so meanwhile).
+ * Deleting a queue removes its schedules. A zone that the system does not have
+ * any more stops its own schedule: wq_cron.problem says so, and the slots are caught up with when
+ * a process opens the store that has it. Each job carries the headers wq-schedule (the name) and
+ * wq-slot-ms (the due time in decimal), behind those of `spec`.
+ * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_put(wq_queue *queue, const void *name, size_t name_len,
+                           const wq_cron_spec *spec, wq_call *call, wq_error *err);
+
+/* Remove a schedule. Jobs that it enqueued stay.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_remove(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
+
+/* Stop a schedule until wq_cron_resume. It misses nothing: it goes on with the first slot after it
+ * was resumed. Already so is WQ_OK and writes nothing.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_pause(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                             wq_error *err);
+
+/* Let a paused schedule go on.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT; WQ_E_INVALID (its zone is not there any more).
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_resume(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
+
+/* Read one schedule, as a list of one.
+ * Returns: WQ_OK with *crons set; else *crons is NULL: WQ_E_NOT_FOUND, WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_get(wq_store *store, const void *name, size_t name_len, wq_crons **crons,
+                           wq_error *err);
+
+/* List schedules in the byte order of their names: up to `limit` (1..1,000) behind `after`; those
+ * of one queue if `queue` is not NULL. A list shorter than `limit` is the last one.
+ * Returns: WQ_OK with *crons set (it may be of length 0); else *crons is NULL: WQ_E_NOT_FOUND
+ *          (queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_list(wq_store *store, wq_queue *queue, const void *after, size_t after_len,
+                            size_t limit, wq_crons **crons, wq_error *err);
+
+/* Number of schedules in a list. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_crons_count(const wq_crons *crons);
+
+/* The schedule with index `i`, counted from 0.
+ * Returns: WQ_OK with *cron filled; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_crons_at(const wq_crons *crons, size_t i, wq_cron *cron);
+
+/* Free a list and set *crons to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *crons.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_crons_free(wq_crons **crons);
+
+/* When an expression is due: the first `n` (1..10,000) times after `from_ms`, with no store.
+ * *count is less than n if it is due no more often before the year 10000.
+ * Returns: WQ_OK with *count times in `times`; else *count is 0: WQ_E_INVALID (the message names
+ *          the field), WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read of the zone.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_next(const void *expression, size_t expression_len, const void *zone,
+                            size_t zone_len, int64_t from_ms, int64_t *times, size_t n,
+                            size_t *count, wq_error *err);
+
 /* ===================================================================================== log scan */
 
 /* Read the log of the store in directory `path` from its oldest record, and call `visit` for each.
@@ -2298,6 +2510,8 @@ typedef struct wq_queue_error {
 #define WQ_WHY_DEAD 256u        /* it is a dead letter */
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
+#define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2305,7 +2519,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
+                                 a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */
@@ -2337,9 +2552,11 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
+  uint64_t parked;             /* ready jobs that wait for a slot of their group */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \
-  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Take up to `n` events behind the cursor, in the order of their changes (of the log);
  * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.

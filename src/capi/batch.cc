@@ -63,6 +63,8 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.flow = view.batch;
   out.chain_count = view.chain_jobs;
   out.flow_cancelled = view.batch_cancelled ? 1 : 0;
+  out.group = view_bytes(envelope.group);
+  out.parked = view.parked ? 1 : 0;
   return out;
 }
 

@@ -63,6 +63,16 @@ class Interrupts {
   std::vector<CancelToken*> tokens_ WQ_GUARDED_BY(mutex_);
 };
 
+// A schedule as wq.h tells it, with what that points to.
+struct PublicCron {
+  CronView view;  // of a list; an export's is with its visitor
+  std::vector<wq_header> headers;
+  std::vector<int64_t> backoff_list_ms;
+  wq_cron record = WQ_CRON_INIT;
+
+  void fill(const CronState& state, const CronRow& row, const Envelope& job);  // cron.cc
+};
+
 }  // namespace wq
 
 struct wq_store : wq::HandleHead {
@@ -126,6 +136,13 @@ struct wq_text : wq::HandleHead {
   static constexpr const char* own_name = "text";
   wq_text() : HandleHead(own_kind) {}
   std::string bytes;
+};
+
+struct wq_crons : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::crons;
+  static constexpr const char* own_name = "crons";
+  wq_crons() : HandleHead(own_kind) {}
+  std::vector<wq::PublicCron> schedules;
 };
 
 namespace wq {
@@ -248,9 +265,12 @@ constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES
                                        WQ_CONFIG_DEAD_MAX_AGE;
 void read_limits(const wq_queue_config& in, QueueConfig& out);
 void write_limits(const QueueConfig& in, wq_queue_config& out);
+void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);
+// The schedules of a queue that is imported. cron.cc
+Status import_schedules(Engine& engine, QueueId queue, const wq_cron* schedules, size_t count);
 // The backoff_ fields of a queue configuration or a job.
 Status read_backoff(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
                     uint32_t count, Backoff& out);
@@ -266,6 +286,9 @@ inline wq_bytes view_bytes(Bytes bytes) {
 inline void forget(HandleHead&) {}
 inline void forget(wq_batch& batch) {
   batch.jobs.clear();
+}
+inline void forget(wq_crons& crons) {
+  crons.schedules.clear();
 }
 inline void forget(wq_cq& cq) {
   cq.queue.reset();

@@ -20,7 +20,7 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max;
+  std::string delay, at, backoff, durability, payload_max, group;
   std::vector<std::string> chain;  // payloads of the jobs that follow each job
   uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given
@@ -28,6 +28,7 @@ struct PushOptions {
   std::string expires, retry_until, timeout;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
@@ -141,10 +142,10 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl;
+  std::string lease, backoff, durability, job_ttl, rate;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   int64_t max_depth = -1, dead_max = -1;
-  int64_t max_running = -1, max_retries = -1, version = -1;
+  int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
   int64_t keep_done = -1;
   std::string keep_done_for;
 };
@@ -175,6 +176,24 @@ struct HistoryOptions {
   uint32_t limit = 20;
 };
 int run_history(Context& context, const HistoryOptions& options);
+
+// ---- cron.cc
+struct CronOptions {
+  std::string name, expression, payload, queue;
+  std::string zone = "UTC";
+  std::string catch_up, backoff, from;
+  std::vector<std::string> headers;
+  int priority = -1;
+  uint32_t max_attempts = 0;
+  uint32_t count = 5;
+};
+int run_cron_add(Context& context, const CronOptions& options);
+int run_cron_rm(Context& context, const CronOptions& options);
+int run_cron_pause(Context& context, const CronOptions& options);
+int run_cron_resume(Context& context, const CronOptions& options);
+int run_cron_show(Context& context, const CronOptions& options);
+int run_cron_ls(Context& context, const CronOptions& options);
+int run_cron_next(Context& context, const CronOptions& options);
 
 // ---- maintain.cc
 int run_verify(Context& context);

@@ -234,6 +234,8 @@ JobDraft base_draft(const PushOptions& options) {
   for (const std::string& payload : options.chain) {
     draft.chain.push_back({.queue = {}, .payload = payload});
   }
+  draft.group = options.group;
+  draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

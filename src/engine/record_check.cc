@@ -2,6 +2,7 @@
 // is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
 #include <bitset>
 
+#include "engine/cron_plan.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -160,6 +161,22 @@ const char* check_keys(const JobTraits& traits) {
   return nullptr;
 }
 
+const char* check_cron(const Command& command) {
+  const CronState& state = command.cron.state;
+  const bool fires = command.type == CommandType::cron_fire;
+  if (state.next_due_ms < 0 || state.last_slot_ms < 0 || state.created_ms < 0) {
+    return "time of a schedule is negative";
+  }
+  if (!fires) return command.cron.slot_ms == 0 ? nullptr : "slot without a run";
+  if (command.cron.slot_ms <= 0 || state.last_slot_ms < command.cron.slot_ms) return "slot";
+  if (state.paused) return "a paused schedule runs";
+  // What makes a slot run once.
+  if (state.next_due_ms != 0 && state.next_due_ms <= state.last_slot_ms) {
+    return "the next slot is not behind the last one";
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -177,11 +194,43 @@ bool stored_state(JobState state) {
 
 }  // namespace
 
+namespace {
+
+// Of the commands about rows beside the jobs: kv, batches, schedules.
+uint32_t row_command_fields(CommandType type) {
+  switch (type) {
+    case CommandType::kv_write:
+    case CommandType::key_forget:
+      return field_kv;
+    case CommandType::transact:
+      return field_parts;
+    case CommandType::batch_create:
+      return field_batch | field_row;
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return field_batch;
+    case CommandType::batch_lost:
+      return field_batch | field_ids;
+    case CommandType::cron_put:
+      return field_queue | field_name | field_row | field_cron;
+    case CommandType::cron_remove:
+      return field_name;
+    case CommandType::cron_fire:
+      return field_queue | field_name | field_cron | field_jobs;
+    default:
+      return field_of_no_command;
+  }
+}
+
+}  // namespace
+
 uint32_t command_fields(CommandType type) {
   switch (type) {
     case CommandType::open:
       return field_unclean;
     case CommandType::close:
+    case CommandType::import_end:
       return 0;
     case CommandType::queue_declare:
       return field_queue | field_name | field_config;
@@ -190,6 +239,7 @@ uint32_t command_fields(CommandType type) {
     case CommandType::queue_clear:
       return field_queue | field_states;
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return field_queue;
     case CommandType::enqueue:
       return field_queue | field_jobs;
@@ -205,16 +255,17 @@ uint32_t command_fields(CommandType type) {
     case CommandType::promote:
     case CommandType::expire_jobs:
       return field_ids;
+    case CommandType::cancel:
+      return field_queue | field_ids;
     case CommandType::reprioritise:
       return field_queue | field_ids | field_priority;
     case CommandType::progress:
       return field_queue | field_tokens | field_note;
-    case CommandType::cancel:
-      return field_queue | field_ids;
     case CommandType::dead_replay:
       return field_queue | field_tokens | field_first_generation;
     case CommandType::dead_remove:
     case CommandType::dead_drop:
+    case CommandType::key_release:
       return field_queue | field_tokens;
     case CommandType::drop_oldest:
       return field_queue | field_ids | field_jobs;
@@ -224,25 +275,9 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_row;
     case CommandType::import_jobs:
       return field_queue | field_imports;
-    case CommandType::import_end:
-      return 0;
-    case CommandType::kv_write:
-    case CommandType::key_forget:
-      return field_kv;
-    case CommandType::transact:
-      return field_parts;
-    case CommandType::key_release:
-      return field_queue | field_tokens;
-    case CommandType::batch_create:
-      return field_batch | field_row;
-    case CommandType::batch_seal:
-    case CommandType::batch_cancel:
-    case CommandType::batch_forget:
-      return field_batch;
-    case CommandType::batch_lost:
-      return field_batch | field_ids;
+    default:
+      return row_command_fields(type);
   }
-  return field_of_no_command;
 }
 
 bool may_be_part(CommandType type) {
@@ -264,7 +299,9 @@ const char* check_command(const Command& command) {
   if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
   const char* reason = nullptr;
   if (fields & field_config) reason = check_config(command.config);
-  const bool jobs_optional = command.type == CommandType::drop_oldest && command.jobs.empty();
+  const bool jobs_optional =
+      (command.type == CommandType::drop_oldest || command.type == CommandType::cron_fire) &&
+      command.jobs.empty();
   if (!reason && (fields & field_jobs) && !jobs_optional) reason = check_jobs(command.jobs);
   if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
@@ -277,6 +314,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_delays)) reason = check_delays(command);
   if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
   if (!reason && command.note.size() > progress_bytes_max) reason = "note is too long";
+  if (!reason && (fields & field_cron)) reason = check_cron(command);
   return reason;
 }
 
@@ -286,6 +324,9 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.chain.empty() != (traits.chain_jobs == 0)) return "length of a chain";
   if (traits.chain_jobs > chain_jobs_max) return "chain is too long";
   if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
+  if (traits.group.size() > key_bytes_max) return "length of a group key";
+  if (traits.group_limit > group_limit_max) return "limit of a group";
+  if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
   return check_keys(traits);
 }
 
@@ -311,6 +352,18 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
   return "unknown kind of backoff";
 }
 
+namespace {
+
+const char* check_rate(const RateLimit& rate) {
+  if (rate.count == 0) return rate == RateLimit() ? nullptr : "rate without a count";
+  if (rate.count > rate_count_max) return "count of the rate";
+  if (rate.burst == 0 || rate.burst > rate.count) return "burst of the rate";
+  if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) return "window of the rate";
+  return nullptr;
+}
+
+}  // namespace
+
 const char* check_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) return "max retries";
   if (config.lease_ms < 1 || config.lease_ms > delay_ms_max) return "lease time";
@@ -325,6 +378,8 @@ const char* check_config(const QueueConfig& config) {
   if (config.keep_done_age_ms < 0 || config.keep_done_age_ms > delay_ms_max) {
     return "age of the history";
   }
+  if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
+  if (const char* reason = check_rate(config.rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -357,7 +412,7 @@ const char* check_imported_row(const JobRow& row, QueueId queue) {
 const char* check_queue_row(const QueueRow& row) {
   if (row.id == 0) return "queue is 0";
   if (!queue_name_valid(row.name)) return "queue name";
-  if (row.created_ms < 0) return "time is negative";
+  if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
   if (row.history_first == 0 || row.history_first > row.history_next) return "range of the history";
   std::bitset<lanes_max> seen;
@@ -376,9 +431,21 @@ const char* check_meta_row(const MetaRow& row) {
     if (trash.queue == 0) return "trash without a queue";
     const bool ranged = trash.state == JobState::ready || trash.state == JobState::dead;
     if (!ranged && trash.state != JobState::delayed) return "state of trash";
+    if (trash.lines && trash.state != JobState::ready) return "state of trash";
     if (ranged && trash.seq_low > trash.seq_high) return "range of trash";
   }
   return nullptr;
+}
+
+const char* check_cron_row(const CronRow& row) {
+  if (row.expression.empty() || row.expression.size() > cron_expression_bytes_max) {
+    return "length of an expression";
+  }
+  if (row.zone.size() > zone_name_bytes_max) return "length of a zone's name";
+  if (row.catch_up > cron_catch_up_max) return "catch-up of a schedule";
+  if (row.max_attempts > max_retries_max + 1) return "max attempts";
+  if (row.envelope.empty()) return "schedule has no envelope";
+  return row.envelope.size() % record_align_bytes == 0 ? nullptr : "length of an envelope";
 }
 
 }  // namespace wq

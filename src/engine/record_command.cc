@@ -31,6 +31,7 @@ constexpr FieldSlot field_slots[] = {
     {field_imports, fb::Command::VT_IMPORTS},
     {field_kv, fb::Command::VT_KV},
     {field_batch, fb::Command::VT_BATCH},
+    {field_cron, fb::Command::VT_CRON},
     {field_row | field_imports, fb::Command::VT_ROWS},
     {field_parts, fb::Command::VT_PARTS},
     {field_delays, fb::Command::VT_DELAYS_MS},
@@ -154,14 +155,29 @@ const char* read_imports(const AlignedImage& image, const fb::Command* table, Co
 bool is_sound_row(CommandType type, Bytes row) {
   if (type == CommandType::import_begin) return decode_meta_row(row).ok();
   if (type == CommandType::import_queue) return decode_queue_row(row).ok();
+  if (type == CommandType::cron_put) return decode_cron_row(row).ok();
   return decode_batch_row(as_text(row)).has_value();
 }
 
-// import_begin has the row of a store, import_queue that of a queue, batch_create that of a batch.
+// import_begin has the row of a store, import_queue that of a queue, cron_put that
+// of a schedule, batch_create that of a batch.
 const char* read_row(const AlignedImage& image, const fb::Command* table, Command& command) {
   const Bytes row = vector_bytes(table->rows());
-  if (!is_sound_row(command.type, row)) return "row of an import or a batch";
+  if (!is_sound_row(command.type, row)) return "row of an import, a schedule or a batch";
   command.row = image.in_input(row);
+  return nullptr;
+}
+
+const char* read_cron(const fb::Command* table, Command& command) {
+  const fb::CronChange* change = table->cron();
+  if (change == nullptr) return "no state of the schedule";
+  command.cron.slot_ms = change->slot_ms();
+  command.cron.state = {.paused = change->paused(),
+                        .next_due_ms = change->next_due_ms(),
+                        .last_slot_ms = change->last_slot_ms(),
+                        .created_ms = change->created_ms(),
+                        .fired = change->fired(),
+                        .missed = change->missed()};
   return nullptr;
 }
 
@@ -214,6 +230,7 @@ const char* read_fields(const AlignedImage& image, const fb::Command* table, uin
   if (!reason && (fields & field_delays)) reason = read_delays(table, command);
   if (!reason && (fields & field_row)) reason = read_row(image, table, command);
   if (!reason && (fields & field_parts)) reason = read_parts(image, table, command);
+  if (!reason && (fields & field_cron)) reason = read_cron(table, command);
   return reason;
 }
 

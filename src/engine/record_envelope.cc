@@ -64,6 +64,8 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.batch = table->batch();
   traits.chain = as_text(vector_bytes(table->chain()));
   traits.chain_jobs = table->chain_jobs();
+  traits.group = as_text(vector_bytes(table->group()));
+  traits.group_limit = table->group_limit();
   return traits;
 }
 
@@ -136,6 +138,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.pause_kept = table->pause_kept();
   out.keep_done_count = table->keep_done_count();
   out.keep_done_age_ms = table->keep_done_age_ms();
+  out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
+  out.group_limit = table->group_limit();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -150,7 +154,8 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
     JobTraits& traits = envelope.traits;
-    for (std::string_view* view : {&traits.key, &traits.idempotency_key, &traits.chain}) {
+    for (std::string_view* view :
+         {&traits.key, &traits.idempotency_key, &traits.group, &traits.chain}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -186,6 +191,7 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
+  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
   return view;
 }
 

@@ -9,12 +9,12 @@
 namespace wq {
 namespace {
 
-struct NamedType {
+struct CommandName {
   CommandType type;
   const char* name;
 };
 
-constexpr NamedType command_names[] = {
+constexpr CommandName command_names[] = {
     {CommandType::open, "open"},
     {CommandType::close, "close"},
     {CommandType::queue_declare, "queue_declare"},
@@ -42,8 +42,12 @@ constexpr NamedType command_names[] = {
     {CommandType::progress, "progress"},
     {CommandType::key_release, "key_release"},
     {CommandType::key_forget, "key_forget"},
+    {CommandType::cron_put, "cron_put"},
+    {CommandType::cron_remove, "cron_remove"},
+    {CommandType::cron_fire, "cron_fire"},
     {CommandType::dead_drop, "dead_drop"},
     {CommandType::drop_oldest, "drop_oldest"},
+    {CommandType::rate_rebase, "rate_rebase"},
     {CommandType::batch_create, "batch_create"},
     {CommandType::batch_seal, "batch_seal"},
     {CommandType::batch_cancel, "batch_cancel"},
@@ -52,8 +56,8 @@ constexpr NamedType command_names[] = {
 };
 
 const char* command_name(CommandType type) {
-  for (const NamedType& named : command_names) {
-    if (named.type == type) return named.name;
+  for (const CommandName& known : command_names) {
+    if (known.type == type) return known.name;
   }
   return "unknown";
 }
@@ -190,6 +194,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
   if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
   if (config.pause_kept) json.flag("pause_kept", true);
+  if (config.group_limit != 1) json.number("group_limit", config.group_limit);
+  if (config.rate.count != 0) {
+    json.number("rate_count", config.rate.count);
+    json.number("rate_burst", config.rate.burst);
+    json.time("rate_window_ms", config.rate.window_ms);
+  }
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);
@@ -305,6 +315,14 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
+void add_cron(JsonLine& json, const CronChange& change) {
+  if (change.slot_ms != 0) json.time("slot_ms", change.slot_ms);
+  json.time("next_due_ms", change.state.next_due_ms);
+  json.number("fired", change.state.fired);
+  json.number("missed", change.state.missed);
+  if (change.state.paused) json.flag("paused", true);
+}
+
 void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
   json.open('{');
@@ -334,6 +352,7 @@ void add_command(JsonLine& json, const Command& command) {
   if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
   if (fields & field_priority) json.number("priority", command.priority);
   if (fields & field_note) json.number("note_bytes", command.note.size());
+  if (fields & field_cron) add_cron(json, command.cron);
   json.close('}');
 }
 

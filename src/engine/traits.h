@@ -33,6 +33,9 @@ struct JobTraits {
   std::string_view chain = {};  // an encoded NextJob that follows its ack; empty = none
   uint32_t chain_jobs = 0;      // how many jobs that is, one after another
 
+  std::string_view group = {};  // no more than a limit of one group run at once; empty = none
+  uint32_t group_limit = 0;     // 0 = the queue's
+
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
   bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/command.h"
 #include "engine/kv.h"
 #include "engine/record.h"
 #include "engine/types.h"
@@ -42,8 +43,17 @@ struct JobImage {
   std::string_view queue_name;
 };
 
+struct CronImage {
+  std::string_view name;
+  CronState state;
+  CronRow row;
+  Envelope job;  // decoded from the row
+};
+
 struct ExportVisitor {
   std::function<Status(const StoreImage&)> on_store;
+  // May be null. The schedules of a queue, right before it; valid until on_queue has returned.
+  std::function<Status(std::span<const CronImage>)> on_schedules;
   std::function<Status(const QueueRow&)> on_queue;
   std::function<Status(const KvImage&)> on_kv;
   std::function<Status(const JobImage&)> on_job;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "engine/rate.h"
 #include "io/log.h"
 
 namespace wq {
@@ -88,8 +89,10 @@ struct QueueConfig {
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
-  uint64_t version = 1;    // raised by each configure
-  int64_t job_ttl_ms = 0;  // a job that did not start for so long ends; 0 = never
+  uint64_t version = 1;      // raised by each configure
+  int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
+  RateLimit rate = {};       // of leases
+  uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
   // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
   uint64_t max_depth = 0;
   uint64_t max_bytes = 0;
@@ -149,6 +152,7 @@ constexpr uint32_t chain_jobs_max = 100;
 constexpr size_t chain_bytes_max = size_t{16} << 20;  // payloads and headers of a chain together
 constexpr size_t batch_job_bytes_max = size_t{60} << 10;  // payload and headers of a follow-up
 constexpr size_t backoff_list_max = 32;
+constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;
 constexpr uint64_t payload_bytes_absolute_max = 256ull << 20;

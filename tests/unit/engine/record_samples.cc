@@ -74,6 +74,10 @@ JobTraits SampleMaker::traits() {
   }
   if (prng_.below(2) == 0) out.batch = number();
   if (prng_.below(4) == 0) add_chain(out);
+  if (prng_.below(2) == 0) {
+    out.group = keep("g" + bytes(key_bytes_max - 1));
+    out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+  }
   return out;
 }
 
@@ -118,6 +122,13 @@ QueueConfig SampleMaker::config() {
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
   out.keep_done_count = static_cast<uint32_t>(prng_.next());
   out.keep_done_age_ms = static_cast<int64_t>(prng_.below(1'000'000));
+  out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) {
+    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
+    out.rate.window_ms =
+        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+  }
   return out;
 }
 
@@ -153,8 +164,8 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  const bool takes_jobs =
-      type == CommandType::enqueue || (type == CommandType::drop_oldest && prng_.below(2) == 0);
+  const bool takes_jobs = type == CommandType::enqueue || type == CommandType::cron_fire ||
+                          (type == CommandType::drop_oldest && prng_.below(2) == 0);
   if (takes_jobs) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
@@ -186,6 +197,7 @@ Command SampleMaker::command(CommandType type) {
   }
   out.priority = static_cast<uint8_t>(prng_.next());
   out.note = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
+  add_cron(out);
   const bool one = type == CommandType::confirm || type == CommandType::progress;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -210,6 +222,28 @@ Command SampleMaker::command(CommandType type) {
   }
   out.batch = number();
   return out;
+}
+
+void SampleMaker::add_cron(Command& out) {
+  if (out.type == CommandType::cron_put) out.row = cron_row();
+  const bool fires = out.type == CommandType::cron_fire;
+  out.cron.slot_ms = fires ? 1 + time_ms() / 4 : 0;
+  out.cron.state.last_slot_ms = out.cron.slot_ms + time_ms() / 4;
+  out.cron.state.next_due_ms = prng_.below(4) == 0 ? 0 : out.cron.state.last_slot_ms + 1;
+  out.cron.state.created_ms = time_ms();
+  out.cron.state.fired = number();
+  out.cron.state.missed = number();
+  out.cron.state.paused = !fires && prng_.below(2) == 0;
+}
+
+Bytes SampleMaker::cron_row() {
+  const std::string expression = "*/" + std::to_string(1 + prng_.below(59)) + " * * * *";
+  CronRow row{.expression = expression, .zone = prng_.below(2) == 0 ? "" : "Europe/Berlin"};
+  row.catch_up = static_cast<uint32_t>(prng_.below(1'001));
+  row.max_attempts = static_cast<uint32_t>(prng_.below(5));
+  row.priority = static_cast<uint8_t>(prng_.next());
+  row.envelope = envelope();
+  return as_bytes(keep(std::string(as_text(encoder_.cron_row(row)))));
 }
 
 void SampleMaker::add_parts(Command& out) {
@@ -300,6 +334,7 @@ QueueRow SampleMaker::queue_row() {
   out.next_front_seq = number();
   out.next_dead_seq = number();
   out.created_ms = time_ms();
+  out.rate_tat_ns = time_ms();
   const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
   for (size_t i = 0; i < lanes; ++i) {
     out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
@@ -325,6 +360,7 @@ MetaRow SampleMaker::meta_row() {
                          .seq_low = low,
                          .seq_high = low + prng_.below(uint64_t{1} << 62),
                          .lsn = number()});
+    out.trash.back().lines = out.trash.back().state == JobState::ready && prng_.below(2) == 0;
   }
   return out;
 }
@@ -369,80 +405,20 @@ bool same_kv(const KvChange& a, const KvChange& b) {
          std::tie(b.key, b.value, b.expires_ms, b.erase);
 }
 
-bool same_tokens(const Command& a, const Command& b) {
-  return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
-}
-
 }  // namespace
 
+// Whatever a type has no use for is as it was made.
 bool same_command(const Command& a, const Command& b) {
-  if (a.type != b.type || a.now_ms != b.now_ms) return false;
-  switch (a.type) {
-    case CommandType::open:
-      return a.unclean == b.unclean;
-    case CommandType::close:
-      return true;
-    case CommandType::queue_declare:
-      return a.queue == b.queue && a.name == b.name && a.config == b.config;
-    case CommandType::queue_configure:
-      return a.queue == b.queue && a.config == b.config;
-    case CommandType::queue_clear:
-      return a.queue == b.queue && a.states == b.states;
-    case CommandType::queue_delete:
-      return a.queue == b.queue;
-    case CommandType::enqueue:
-      return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
-    case CommandType::lease:
-      return a.first_generation == b.first_generation && a.ids == b.ids &&
-             same_all(a.groups, b.groups, same_group);
-    case CommandType::confirm:
-    case CommandType::extend:
-      return a.deadline_ms == b.deadline_ms && same_tokens(a, b);
-    case CommandType::settle:
-      return a.queue == b.queue && same_all(a.settles, b.settles, same_settle);
-    case CommandType::expire:
-      return a.ids == b.ids && a.delays_ms == b.delays_ms;
-    case CommandType::promote:
-    case CommandType::expire_jobs:
-      return a.ids == b.ids;
-    case CommandType::reprioritise:
-      return a.queue == b.queue && a.ids == b.ids && a.priority == b.priority;
-    case CommandType::progress:
-      return same_tokens(a, b) && a.note == b.note;
-    case CommandType::cancel:
-      return a.queue == b.queue && a.ids == b.ids;
-    case CommandType::dead_replay:
-      return a.first_generation == b.first_generation && same_tokens(a, b);
-    case CommandType::dead_remove:
-    case CommandType::dead_drop:
-      return same_tokens(a, b);
-    case CommandType::drop_oldest:
-      return a.queue == b.queue && a.ids == b.ids && same_all(a.jobs, b.jobs, same_job);
-    case CommandType::import_begin:
-      return as_text(a.row) == as_text(b.row);
-    case CommandType::import_queue:
-      return a.queue == b.queue && as_text(a.row) == as_text(b.row);
-    case CommandType::import_jobs:
-      return a.queue == b.queue && same_all(a.imports, b.imports, same_import);
-    case CommandType::import_end:
-      return true;
-    case CommandType::kv_write:
-    case CommandType::key_forget:
-      return same_all(a.kv, b.kv, same_kv);
-    case CommandType::transact:
-      return same_all(a.parts, b.parts, same_command);
-    case CommandType::key_release:
-      return same_tokens(a, b);
-    case CommandType::batch_create:
-      return a.batch == b.batch && as_text(a.row) == as_text(b.row);
-    case CommandType::batch_seal:
-    case CommandType::batch_cancel:
-    case CommandType::batch_forget:
-      return a.batch == b.batch;
-    case CommandType::batch_lost:
-      return a.batch == b.batch && a.ids == b.ids;
-  }
-  return false;
+  const auto plain = [](const Command& c) {
+    return std::tie(c.type, c.now_ms, c.unclean, c.queue, c.name, c.config, c.states, c.ids,
+                    c.first_generation, c.deadline_ms, c.priority, c.delays_ms, c.note, c.batch,
+                    c.cron.slot_ms, c.cron.state);
+  };
+  const auto settle = a.type == CommandType::settle ? same_settle : same_token;
+  return plain(a) == plain(b) && as_text(a.row) == as_text(b.row) &&
+         same_all(a.jobs, b.jobs, same_job) && same_all(a.groups, b.groups, same_group) &&
+         same_all(a.settles, b.settles, settle) && same_all(a.imports, b.imports, same_import) &&
+         same_all(a.kv, b.kv, same_kv) && same_all(a.parts, b.parts, same_command);
 }
 
 bool same_job_row(const JobRow& a, const JobRow& b) {
@@ -458,7 +434,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
 bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   const auto parts = [](const QueueRow& r) {
     return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
-                    r.next_dead_seq, r.created_ms);
+                    r.next_dead_seq, r.created_ms, r.rate_tat_ns);
   };
   const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
     return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);
@@ -476,8 +452,9 @@ bool same_meta_row(const MetaRow& a, const MetaRow& b) {
                     r.uuid_high);
   };
   const auto same_trash = [](const TrashRow& x, const TrashRow& y) {
-    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn) ==
-           std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low, y.seq_high, y.lsn);
+    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn,
+                    x.lines) == std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low,
+                                         y.seq_high, y.lsn, y.lines);
   };
   return parts(a) == parts(b) && same_all(a.trash, b.trash, same_trash);
 }

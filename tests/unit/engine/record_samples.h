@@ -25,7 +25,8 @@ constexpr CommandType all_command_types[] = {
     CommandType::batch_lost,   CommandType::batch_forget,    CommandType::transact,
     CommandType::expire_jobs,  CommandType::reprioritise,    CommandType::progress,
     CommandType::key_release,  CommandType::key_forget,      CommandType::dead_drop,
-    CommandType::drop_oldest,
+    CommandType::drop_oldest,  CommandType::rate_rebase,     CommandType::cron_put,
+    CommandType::cron_remove,  CommandType::cron_fire,
 };
 
 class SampleMaker {
@@ -53,6 +54,8 @@ class SampleMaker {
   void add_imports(Command& out);
   KvChange kv_change(bool forget);
   void add_parts(Command& out);
+  void add_cron(Command& out);
+  Bytes cron_row();
 
   Prng prng_;
   Encoder encoder_;
