@@ -709,6 +709,7 @@ class Engine {
   };
   // `lsn` becomes that of the last record that it commits, if any.
   Status sweep_members(Lsn& lsn);
+  void sweep_after_change(Lsn& lsn) noexcept;
   Status sweep_page(std::span<const BatchMember> page, Lsn& lsn);
   Status settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored, Lsn& lsn)
       WQ_REQUIRES(mutex_);

@@ -168,7 +168,7 @@ Result<uint64_t> Engine::clear(QueueId id, uint32_t states, CallOptions& call) {
     WQ_TRY_SET(lsn, commit(command, &effects));
     maintenance_wake_.notify_one();  // sweeps the garbage
   }
-  WQ_TRY(sweep_members(lsn));
+  sweep_after_change(lsn);
   WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
   return effects.count;
 }
@@ -186,7 +186,7 @@ Status Engine::remove_queue(QueueId id, CallOptions& call) {
     while (WaitNode* node = queue->waiters.front()) node->link.unlink();
     maintenance_wake_.notify_one();
   }
-  WQ_TRY(sweep_members(lsn));
+  sweep_after_change(lsn);
   return finish(lsn, call, level_for(call, Durability::power));
 }
 

@@ -54,7 +54,7 @@ enum CommandField : uint32_t {
   field_priority = 1u << 21,
   field_note = 1u << 22,
   field_batch = 1u << 23,
-  field_cron = 1u << 23,
+  field_cron = 1u << 24,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.

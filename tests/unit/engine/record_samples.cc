@@ -405,20 +405,99 @@ bool same_kv(const KvChange& a, const KvChange& b) {
          std::tie(b.key, b.value, b.expires_ms, b.erase);
 }
 
+bool same_tokens(const Command& a, const Command& b) {
+  return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
+}
+
+bool same_cron(const Command& a, const Command& b) {
+  return a.queue == b.queue && a.name == b.name && a.cron.state == b.cron.state;
+}
+
+// Commands about rows beside the jobs.
+bool same_row_command(const Command& a, const Command& b) {
+  switch (a.type) {
+    case CommandType::kv_write:
+    case CommandType::key_forget:
+      return same_all(a.kv, b.kv, same_kv);
+    case CommandType::transact:
+      return same_all(a.parts, b.parts, same_command);
+    case CommandType::batch_create:
+      return a.batch == b.batch && as_text(a.row) == as_text(b.row);
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return a.batch == b.batch;
+    case CommandType::batch_lost:
+      return a.batch == b.batch && a.ids == b.ids;
+    case CommandType::cron_put:
+      return same_cron(a, b) && as_text(a.row) == as_text(b.row);
+    case CommandType::cron_remove:
+      return a.name == b.name;
+    case CommandType::cron_fire:
+      return same_cron(a, b) && a.cron.slot_ms == b.cron.slot_ms &&
+             same_all(a.jobs, b.jobs, same_job);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-// Whatever a type has no use for is as it was made.
 bool same_command(const Command& a, const Command& b) {
-  const auto plain = [](const Command& c) {
-    return std::tie(c.type, c.now_ms, c.unclean, c.queue, c.name, c.config, c.states, c.ids,
-                    c.first_generation, c.deadline_ms, c.priority, c.delays_ms, c.note, c.batch,
-                    c.cron.slot_ms, c.cron.state);
-  };
-  const auto settle = a.type == CommandType::settle ? same_settle : same_token;
-  return plain(a) == plain(b) && as_text(a.row) == as_text(b.row) &&
-         same_all(a.jobs, b.jobs, same_job) && same_all(a.groups, b.groups, same_group) &&
-         same_all(a.settles, b.settles, settle) && same_all(a.imports, b.imports, same_import) &&
-         same_all(a.kv, b.kv, same_kv) && same_all(a.parts, b.parts, same_command);
+  if (a.type != b.type || a.now_ms != b.now_ms) return false;
+  switch (a.type) {
+    case CommandType::open:
+      return a.unclean == b.unclean;
+    case CommandType::close:
+    case CommandType::import_end:
+      return true;
+    case CommandType::queue_declare:
+      return a.queue == b.queue && a.name == b.name && a.config == b.config;
+    case CommandType::queue_configure:
+      return a.queue == b.queue && a.config == b.config;
+    case CommandType::queue_clear:
+      return a.queue == b.queue && a.states == b.states;
+    case CommandType::queue_delete:
+    case CommandType::rate_rebase:
+      return a.queue == b.queue;
+    case CommandType::enqueue:
+      return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
+    case CommandType::lease:
+      return a.first_generation == b.first_generation && a.ids == b.ids &&
+             same_all(a.groups, b.groups, same_group);
+    case CommandType::confirm:
+    case CommandType::extend:
+      return a.deadline_ms == b.deadline_ms && same_tokens(a, b);
+    case CommandType::settle:
+      return a.queue == b.queue && same_all(a.settles, b.settles, same_settle);
+    case CommandType::expire:
+      return a.ids == b.ids && a.delays_ms == b.delays_ms;
+    case CommandType::promote:
+    case CommandType::expire_jobs:
+      return a.ids == b.ids;
+    case CommandType::cancel:
+      return a.queue == b.queue && a.ids == b.ids;
+    case CommandType::reprioritise:
+      return a.queue == b.queue && a.ids == b.ids && a.priority == b.priority;
+    case CommandType::progress:
+      return same_tokens(a, b) && a.note == b.note;
+    case CommandType::dead_replay:
+      return a.first_generation == b.first_generation && same_tokens(a, b);
+    case CommandType::dead_remove:
+    case CommandType::dead_drop:
+    case CommandType::key_release:
+      return same_tokens(a, b);
+    case CommandType::drop_oldest:
+      return a.queue == b.queue && a.ids == b.ids && same_all(a.jobs, b.jobs, same_job);
+    case CommandType::import_begin:
+      return as_text(a.row) == as_text(b.row);
+    case CommandType::import_queue:
+      return a.queue == b.queue && as_text(a.row) == as_text(b.row);
+    case CommandType::import_jobs:
+      return a.queue == b.queue && same_all(a.imports, b.imports, same_import);
+    default:
+      return same_row_command(a, b);
+  }
 }
 
 bool same_job_row(const JobRow& a, const JobRow& b) {
