@@ -142,7 +142,10 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
+// The new jobs come first: their ids are in the record, and the end of a dropped one may make
+// another job.
 Status apply_drop(State& state, const Command& command, Queue* queue) {
+  WQ_TRY(apply_enqueue(state, command, queue));
   for (const JobId id : command.ids) {
     Job* job = state.find_live(id);
     if (!job || job->queue != queue || job->state != JobState::ready) {
@@ -152,7 +155,7 @@ Status apply_drop(State& state, const Command& command, Queue* queue) {
     state.end(job, EndReason::dropped, command.now_ms);
     if (!WQ_PLANTED(drop_uncounted)) ++queue->totals.dropped;
   }
-  return apply_enqueue(state, command, queue);
+  return {};
 }
 
 Status apply_lease(State& state, const Command& command) {

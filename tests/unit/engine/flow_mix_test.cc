@@ -237,6 +237,25 @@ TEST_P(FlowMixTest, DroppedAndExpiredMembersCount) {
   }
 }
 
+// The record has the id of the new job, and the drop in it makes another one.
+TEST_P(FlowMixTest, ADropThatEndsABatch) {
+  for (const Between between : {Between::nothing, Between::checkpoint, Between::kill}) {
+    ASSERT_TRUE(limit(queue_, 1, FullPolicy::drop_oldest).ok());
+    const uint64_t batch = create();
+    push(spec_of("member", batch));
+    ASSERT_EQ(seal(batch), Code::ok);
+    pass(between);
+    push(spec_of("newer"));
+    pass(between);
+    EXPECT_EQ(take(), "newer");
+    EXPECT_EQ(ack(), Code::ok);
+    EXPECT_EQ(take(other_), "failure");
+    EXPECT_EQ(ack(other_), Code::ok);
+    EXPECT_EQ(counts(batch), "1 0 0 0 1 .");
+    pass(Between::kill);
+  }
+}
+
 TEST_P(FlowMixTest, BulkChangesOfDeadMembersCountEach) {
   for (const Between between : {Between::reopen, Between::kill}) {
     const uint64_t batch = create();
