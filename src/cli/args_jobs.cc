@@ -97,6 +97,7 @@ void add_push(CLI::App& app, Command& chosen) {
       ->type_name("TIME");
   add_texts(command, "--chain", o.chain, "Payload of a job that the ack enqueues; repeat for more");
   command.add_option("--batch", o.batch, "The jobs join this batch (wq batch create)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description(""))
       ->type_name("ID");
   add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")

@@ -49,6 +49,19 @@ Record record_of(const wq_cron& cron) {
   return record.add_bytes("payload", view_of(cron.payload));
 }
 
+// When the expression is due after `from_ms`: `count` times, or as many as there are.
+std::vector<int64_t> next_times(const CronOptions& options, int64_t from_ms, size_t count) {
+  std::vector<int64_t> times(count);
+  const std::string zone = options.zone == "UTC" ? std::string() : options.zone;
+  size_t found = 0;
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_next(options.expression.data(), options.expression.size(), zone.data(), zone.size(),
+                     from_ms, times.data(), times.size(), &found, &err),
+        err);
+  times.resize(found);
+  return times;
+}
+
 // What was put, as the store has it now.
 void tell_schedule(Context& context, const Store& store, const std::string& name) {
   wq_error err = WQ_ERROR_INIT;
@@ -86,6 +99,7 @@ int run_cron_add(Context& context, const CronOptions& options) {
   wq_cron_spec spec = WQ_CRON_SPEC_INIT;
   spec.expression = bytes_of(options.expression);
   if (options.zone != "UTC") spec.zone = bytes_of(options.zone);
+  next_times(options, wall_clock_ms(), 1);  // what is refused makes no queue
   spec.job = specs.data();
   if (!options.catch_up.empty()) {
     spec.flags |= WQ_CRON_CATCH_UP;
@@ -177,21 +191,15 @@ int run_cron_ls(Context& context, const CronOptions& options) {
 int run_cron_next(Context& context, const CronOptions& options) {
   const int64_t from_ms =
       options.from.empty() ? wall_clock_ms() : parse_time_ms("--from", options.from);
-  std::vector<int64_t> times(options.count);
-  const std::string zone = options.zone == "UTC" ? std::string() : options.zone;
-  size_t found = 0;
-  wq_error err = WQ_ERROR_INIT;
-  check(wq_cron_next(options.expression.data(), options.expression.size(), zone.data(), zone.size(),
-                     from_ms, times.data(), times.size(), &found, &err),
-        err);
-  for (size_t i = 0; i < found; ++i) {
+  const std::vector<int64_t> times = next_times(options, from_ms, options.count);
+  for (const int64_t time_ms : times) {
     if (context.out().json()) {
-      context.out().record(Record().add("due_ms", times[i]));
+      context.out().record(Record().add("due_ms", time_ms));
     } else {
-      context.out().line(format_time(times[i]));
+      context.out().line(format_time(time_ms));
     }
   }
-  return found > 0 ? exit_ok : exit_empty;
+  return times.empty() ? exit_empty : exit_ok;
 }
 
 }  // namespace wq::cli

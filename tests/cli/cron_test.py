@@ -51,6 +51,8 @@ class Cron(CliCase):
         self.wq("cron", "add", "bad", "@every 0s", code=2)
         self.wq("cron", "add", "bad", "* * * * *", "--catch-up", "1001", code=2)
         self.assertEqual(len(self.json("cron", "ls")), 1)
+        self.wq("cron", "add", "bad", "@daily", "-q", "made", "-z", "Mars/Olympus", code=2)
+        self.assertNotIn("made", [row["queue"] for row in self.json("ls")])
 
     def test_its_jobs_come_to_a_worker_and_move_with_the_store(self):
         self.wq("cron", "add", "tick", "@every 1s", "hello", "-q", "work")

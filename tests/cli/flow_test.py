@@ -46,6 +46,7 @@ class Flow(CliCase):
                             "--failure-queue", "end", "--failure", "bad")
         number = str(created[0]["batch"])
         self.wq("push", "-q", "work", "--batch", number, "one", "two")
+        self.wq("push", "-q", "work", "--batch", "0", "none", code=2)
         self.assertEqual(self.batch(number)["state"], "open")
         self.wq("batch", "seal", number)
         token, _ = self.take("work")
