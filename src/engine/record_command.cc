@@ -1,6 +1,6 @@
 // Reading commands. The FlatBuffers verifier proves that every offset stays inside the buffer, the
 // field table that a type carries its own fields and no other, check_command() that the values make
-// sense. Vectors of structs and integers are read by copies: their elements may lie unaligned.
+// sense. Structs and vectors of integers are read by copies: they may lie unaligned.
 #include "base/planted.h"
 #include "engine/batch.h"
 #include "engine/record_internal.h"
@@ -169,15 +169,16 @@ const char* read_row(const AlignedImage& image, const fb::Command* table, Comman
 }
 
 const char* read_cron(const fb::Command* table, Command& command) {
-  const fb::CronChange* change = table->cron();
-  if (change == nullptr) return "no state of the schedule";
-  command.cron.slot_ms = change->slot_ms();
-  command.cron.state = {.paused = change->paused(),
-                        .next_due_ms = change->next_due_ms(),
-                        .last_slot_ms = change->last_slot_ms(),
-                        .created_ms = change->created_ms(),
-                        .fired = change->fired(),
-                        .missed = change->missed()};
+  if (table->cron() == nullptr) return "no state of the schedule";
+  fb::CronChange change;
+  std::memcpy(&change, static_cast<const void*>(table->cron()), sizeof change);
+  command.cron.slot_ms = change.slot_ms();
+  command.cron.state = {.paused = change.paused(),
+                        .next_due_ms = change.next_due_ms(),
+                        .last_slot_ms = change.last_slot_ms(),
+                        .created_ms = change.created_ms(),
+                        .fired = change.fired(),
+                        .missed = change.missed()};
   return nullptr;
 }
 

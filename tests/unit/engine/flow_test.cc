@@ -386,7 +386,8 @@ TEST_P(FlowTest, RandomBatchesAreCountedExactly) {
   harness_.options().engine.lane_window = 16;
   ASSERT_TRUE(harness_.open().ok());
   std::map<uint64_t, Model> batches;
-  JobSpec spec = spec_of(std::string(500, 'p'));
+  const std::string payload(500, 'p');
+  JobSpec spec = spec_of(payload);
   spec.max_attempts = 1;
   for (int i = 0; i < 20; ++i) {
     const uint64_t batch = create();
