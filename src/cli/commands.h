@@ -187,6 +187,8 @@ struct CronOptions {
   uint32_t max_attempts = 0;
   uint32_t count = 5;
 };
+// A schedule as an export has it; `zone` as it is to be shown. export.cc
+Record cron_record(const wq_cron& cron, std::string_view zone);
 int run_cron_add(Context& context, const CronOptions& options);
 int run_cron_rm(Context& context, const CronOptions& options);
 int run_cron_pause(Context& context, const CronOptions& options);

@@ -32,21 +32,10 @@ std::string next_text(const wq_cron& cron) {
 }
 
 Record record_of(const wq_cron& cron) {
-  Record record;
-  record.add("schedule", view_of(cron.name))
-      .add("queue", view_of(cron.queue_name))
-      .add("expression", view_of(cron.expression))
-      .add("zone", cron.zone.len > 0 ? view_of(cron.zone) : "UTC")
-      .add("catch_up", cron.catch_up)
-      .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
-      .add("next_due_ms", cron.next_due_ms)
-      .add("last_slot_ms", cron.last_slot_ms)
-      .add("fired", cron.fired)
-      .add("missed", cron.missed)
-      .add("priority", cron.priority)
-      .add("max_attempts", cron.max_attempts);
+  Record record = cron_record(cron, cron.zone.len > 0 ? view_of(cron.zone) : "UTC");
+  record.add("queue", view_of(cron.queue_name));
   if (cron.problem.len > 0) record.add("problem", view_of(cron.problem));
-  return record.add_bytes("payload", view_of(cron.payload));
+  return record;
 }
 
 // When the expression is due after `from_ms`: `count` times, or as many as there are.

@@ -61,11 +61,13 @@ List headers_list(const wq_header* headers, size_t count) {
   return list;
 }
 
-Record cron_record(const wq_cron& cron) {
+}  // namespace
+
+Record cron_record(const wq_cron& cron, std::string_view zone) {
   Record record;
   record.add("schedule", view_of(cron.name))
       .add("expression", view_of(cron.expression))
-      .add("zone", view_of(cron.zone))
+      .add("zone", zone)
       .add("catch_up", cron.catch_up)
       .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
       .add("next_due_ms", cron.next_due_ms)
@@ -85,6 +87,8 @@ Record cron_record(const wq_cron& cron) {
   }
   return record.add_bytes("payload", view_of(cron.payload));
 }
+
+namespace {
 
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
@@ -139,7 +143,8 @@ Record queue_record(const wq_queue_record& queue) {
   if (queue.schedules_count > 0) {
     List schedules;
     for (size_t i = 0; i < queue.schedules_count; ++i) {
-      schedules.emplace_back(cron_record(queue.schedules[i]));
+      const wq_cron& cron = queue.schedules[i];
+      schedules.emplace_back(cron_record(cron, view_of(cron.zone)));
     }
     record.add("schedules", std::move(schedules));
   }

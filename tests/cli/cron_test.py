@@ -33,6 +33,8 @@ class Cron(CliCase):
         self.assertEqual((made["schedule"], made["queue"], made["zone"], made["catch_up"]),
                          ("report", "mail", "Europe/Berlin", 1000))
         self.assertEqual(made["payload"], '{"a":1}')
+        self.assertEqual(made["headers"], [{"name": "kind", "value": "pdf"}])
+        self.assertEqual(made["backoff"]["base_ms"], 5_000)
         self.assertGreater(made["next_due_ms"], 0)
         again = self.json("cron", "add", "report", "30 7 * * MON-FRI", '{"a":1}', "-q", "mail",
                           "--zone", "Europe/Berlin", "-H", "kind=pdf", "--catch-up", "all",
