@@ -40,8 +40,9 @@ function findNodeHeaders() {
 
 function libraryOfTree(tree) {
   const cache = path.join(tree, 'CMakeCache.txt');
-  const library = path.join(tree, 'src/libwq.so');
-  if (!fs.existsSync(library)) fail(`WQ_BUILD_DIR: no ${library}; build the target wq_shared`);
+  const library = ['lib/libwq.so', 'src/libwq.so'].map((name) => path.join(tree, name))
+    .find((name) => fs.existsSync(name));
+  if (!library) fail(`WQ_BUILD_DIR: no lib/libwq.so in ${tree}; build the target wq_shared`);
   const home = /^CMAKE_HOME_DIRECTORY:\w+=(.*)$/m.exec(fs.readFileSync(cache, 'utf8'));
   return { include: path.join(home[1], 'include'), directory: path.dirname(library) };
 }

@@ -224,7 +224,7 @@ static char* page_room(wqn_op* op, uint64_t n, size_t row_size) {
     char row[sizeof(wq_store_event)] = {0};
     wqn_put(&op->out, row, row_size);
   }
-  if (n > ROWS_MAX) wqn_refuse(op, WQ_E_TOO_LARGE, "limit: over 1,000");
+  if (n > ROWS_MAX) wqn_refuse(op, WQ_E_INVALID, "limit: over 1,000");
   return op->out.failed || n > ROWS_MAX ? NULL : op->out.data + 16;
 }
 
