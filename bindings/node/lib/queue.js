@@ -167,9 +167,11 @@ class Queue {
       request.begin(ops.enqueue, options.durability);
       const at = request.structs('wq_job_spec');
       request.arg(0, at);
-      if ('payload' in options) throw new TypeError('payload: it is the first argument');
-      encode.writeSpec(request, at, options);
+      if (payload === undefined || 'payload' in options) {
+        throw new TypeError('payload: it is the first argument');
+      }
       encode.writeSpec(request, at, { payload });
+      encode.writeSpec(request, at, options);
       return this.send(decodeEnqueued, options.signal);
     });
   }

@@ -183,7 +183,8 @@ function settle(slot, reply, error) {
 }
 
 /** Called by the addon with many answers at once; see `record` in src/module.c. */
-function onDone(records, extras) {
+function onDone(records, extras, more) {
+  if (more) setImmediate(calls.answer);
   const view = viewOf(records);
   for (let at = 0; at < records.length;) {
     const slot = view.getUint32(at, true);

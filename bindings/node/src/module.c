@@ -86,52 +86,75 @@ static void tell(napi_env napi, wqn_buf* buf, napi_value extras, uint32_t* extra
   if (head.len) wqn_put(buf, op->out.data, op->out.len);
 }
 
-static void call_back(napi_env napi, wqn_env* env, const wqn_buf* buf, napi_value extras) {
+static void call_back(napi_env napi, wqn_env* env, const wqn_buf* buf, napi_value extras,
+                      bool more) {
   napi_value callback;
   napi_value receiver;
   napi_value records;
+  napi_value more_value;
   if (buf->failed) {
     napi_throw_error(napi, "ERR_WQ_ADDON", "no memory for answers");
     return;
   }
-  if (napi_get_reference_value(napi, env->on_done, &callback) != napi_ok) return;
-  if (napi_get_undefined(napi, &receiver) != napi_ok) return;
-  if (napi_create_buffer_copy(napi, buf->len, buf->data, NULL, &records) != napi_ok) return;
-  const napi_value args[] = {records, extras};
-  napi_call_function(napi, receiver, callback, 2, args, NULL);
+  if (napi_get_reference_value(napi, env->on_done, &callback) != napi_ok ||
+      napi_get_undefined(napi, &receiver) != napi_ok ||
+      napi_get_boolean(napi, more, &more_value) != napi_ok ||
+      napi_create_buffer_copy(napi, buf->len, buf->data, NULL, &records) != napi_ok)
+    return;
+  const napi_value args[] = {records, extras, more_value};
+  napi_call_function(napi, receiver, callback, 3, args, NULL);
 }
 
-/* Called by Node on the JavaScript thread after env->notify. */
-static void answer(napi_env napi, napi_value unused, void* context, void* data) {
-  (void)unused;
-  (void)data;
-  wqn_env* env = context;
-  if (!napi) return;
+/* Take some ops that are done. `scheduled` stays while there are more: JavaScript asks for them by
+ * answer() when the event loop has turned, so that much at once does not hold it up. */
+static wqn_op* take_done(wqn_env* env, bool* more) {
   pthread_mutex_lock(&env->lock);
   wqn_op* first = env->done_head;
-  wqn_op* rest = first;
-  for (int i = 0; rest && i < DONE_AT_ONCE; i++) rest = rest->next;
-  env->done_head = rest;
-  if (!rest) env->done_tail = NULL;
-  env->scheduled = rest && !env->closing;
-  if (env->scheduled) napi_call_threadsafe_function(env->notify, NULL, napi_tsfn_nonblocking);
+  wqn_op* last = first;
+  for (int i = 1; last && last->next && i < DONE_AT_ONCE; i++) last = last->next;
+  env->done_head = last ? last->next : NULL;
+  if (!env->done_head) env->done_tail = NULL;
+  if (last) last->next = NULL;
+  *more = env->done_head != NULL;
+  env->scheduled = *more;
   pthread_mutex_unlock(&env->lock);
+  return first;
+}
 
+static void answer_some(napi_env napi, wqn_env* env) {
   wqn_buf buf = {0};
   napi_value extras;
   uint32_t extras_count = 0;
+  bool more = false;
   if (napi_create_array(napi, &extras) != napi_ok) return;
-  while (first != rest) {
-    wqn_op* op = first;
-    first = op->next;
+  wqn_op* op = take_done(env, &more);
+  while (op) {
+    wqn_op* next = op->next;
     if (op->slot != WQN_NO_SLOT) {
       tell(napi, &buf, extras, &extras_count, op);
       if (--env->pending == 0) napi_unref_threadsafe_function(napi, env->notify);
     }
     wqn_op_free(op);
+    op = next;
   }
-  if (buf.len) call_back(napi, env, &buf, extras);
+  if (buf.len || more) call_back(napi, env, &buf, extras, more);
   free(buf.data);
+}
+
+/* Called by Node on the JavaScript thread after env->notify. */
+static void notified(napi_env napi, napi_value unused, void* context, void* data) {
+  (void)unused;
+  (void)data;
+  if (napi) answer_some(napi, context);
+}
+
+/* answer(): the next answers, by onDone. */
+static napi_value answer(napi_env napi, napi_callback_info info) {
+  void* data = NULL;
+  napi_get_cb_info(napi, info, NULL, NULL, NULL, &data);
+  wqn_env* env = data;
+  if (!env->torn_down) answer_some(napi, env);
+  return NULL;
 }
 
 /* ---- handles ---- */
@@ -420,7 +443,7 @@ static wqn_env* env_new(napi_env napi, napi_value on_done) {
   wqn_executor_init(&env->own, OWN_THREADS_MAX, POOL_THREADS);
   if (napi_create_reference(napi, on_done, 1, &env->on_done) != napi_ok ||
       napi_create_string_utf8(napi, "wq", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_threadsafe_function(napi, NULL, NULL, name, 0, 1, NULL, NULL, env, answer,
+      napi_create_threadsafe_function(napi, NULL, NULL, name, 0, 1, NULL, NULL, env, notified,
                                       &env->notify) != napi_ok) {
     wqn_env_unref(env);
     return NULL;
@@ -438,7 +461,8 @@ static napi_value end(napi_env napi, napi_callback_info info) {
   return NULL;
 }
 
-/* start(onDone): the calls, for this environment. onDone(records, buffers) gets the answers. */
+/* start(onDone): the calls, for this environment. onDone(records, buffers, more) gets the answers;
+ * if there are more it must call answer() soon. */
 static napi_value start(napi_env napi, napi_callback_info info) {
   napi_value args[1];
   size_t argc = 1;
@@ -452,6 +476,7 @@ static napi_value start(napi_env napi, napi_callback_info info) {
   const napi_property_descriptor properties[] = {
       {"submit", NULL, submit, NULL, NULL, NULL, napi_enumerable, env},
       {"cancel", NULL, cancel, NULL, NULL, NULL, napi_enumerable, env},
+      {"answer", NULL, answer, NULL, NULL, NULL, napi_enumerable, env},
       {"end", NULL, end, NULL, NULL, NULL, napi_enumerable, env},
       {"newStore", NULL, new_store, NULL, NULL, NULL, napi_enumerable, env},
       {"newQueue", NULL, new_queue, NULL, NULL, NULL, napi_enumerable, env},

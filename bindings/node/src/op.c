@@ -79,7 +79,7 @@ void wqn_op_run(wqn_op* op) {
   op->call.durability = frame->durability;
   op->call.user_data = (uint64_t)(uintptr_t)op;
   if (opens || take_handles(op)) {
-    if (op->on_lane && !opens) op->call.cq = op->store->cq;
+    if (op->on_lane && !opens && !op->store->waits_in_call) op->call.cq = op->store->cq;
     calls[frame->code](op);
   }
   if (op->rc == WQ_CANCELLED && op->store && atomic_load(&op->store->closing))

@@ -103,6 +103,7 @@ void wqn_do_store_open(wqn_op* op) {
   const wq_store_options* options = wqn_image(op, wqn_arg(op, 2), LAYOUT_wq_store_options, &ok);
   if (!path || !ok) return;
   wq_store* handle = NULL;
+  store->waits_in_call = options && (options->flags & WQ_OPEN_NO_THREADS);
   op->rc = wq_store_open(path, options, &handle, &op->err);
   if (op->rc != WQ_OK) return;
   op->rc = wq_cq_open(handle, &store->cq, &op->err);
