@@ -2,10 +2,11 @@
 'use strict';
 // build.js: builds the addon with the C compiler of the system; nothing is downloaded.
 //
-//   node build.js [--out DIR] [--strict] [--debug] [--if-needed]
+//   node build.js [--out DIR] [--strict] [--debug] [--if-needed]     node build.js --headers
 //
 // DIR/wq.node is the result; default: build/Release here. --strict makes warnings errors, --debug
-// builds with the sanitizer of addresses, --if-needed does nothing if a prebuilt addon is there.
+// builds with the sanitizer of addresses, --if-needed does nothing if a prebuilt addon is there,
+// --headers only tells where the headers of Node are.
 // CC and CFLAGS are respected. The library is looked for in the build tree $WQ_BUILD_DIR, then by
 // pkg-config. From its wq.h the tables of structs and constants are made that lib/ works with: an
 // addon knows the fields of the header it was built with, no others.
@@ -149,6 +150,10 @@ function compile(out, options) {
 
 function main(argv) {
   const options = { strict: argv.includes('--strict'), debug: argv.includes('--debug') };
+  if (argv.includes('--headers')) {
+    console.log(findNodeHeaders());
+    return;
+  }
   const at = argv.indexOf('--out');
   const out = path.resolve(at < 0 ? path.join(__dirname, 'build/Release') : argv[at + 1]);
   const prebuilt = path.join(__dirname, 'prebuilds', `${process.platform}-${process.arch}`,

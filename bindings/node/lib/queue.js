@@ -156,7 +156,10 @@ class Queue {
   /** Close this handle. Waits on it end with WQ_E_CLOSED; the queue itself is untouched. */
   close() {
     if (this.store.closed) return Promise.resolve();
-    return this.#simple('queue_close', {}, () => undefined);
+    return promised(() => {
+      request.begin(ops.queue_close);
+      return this.send(() => undefined, undefined, true); // it fails only if it is closed
+    });
   }
 
   // ---- produce ----

@@ -134,8 +134,8 @@ test('memory does not grow with calls', async (t) => {
     const { heapUsed, external, arrayBuffers } = process.memoryUsage();
     return heapUsed + external + arrayBuffers;
   };
-  const before = await round(100);
-  const after = await round(long ? 2000 : 200);
+  const before = await round(60);
+  const after = await round(long ? 2000 : 100);
   assert.ok(after - before < 4 << 20, `${(after - before) >> 10} KiB more`);
 });
 
