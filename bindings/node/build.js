@@ -33,8 +33,8 @@ function findNodeHeaders() {
   ];
   const found = candidates.find((dir) => dir && fs.existsSync(path.join(dir, 'node_api.h')));
   if (!found) {
-    fail('no node_api.h beside the node binary; install the headers (Debian: libnode-dev), or set ' +
-         'WQ_NODE_HEADERS to their directory');
+    fail('no node_api.h beside the node binary; install the headers (Debian: libnode-dev), or ' +
+         'set WQ_NODE_HEADERS to their directory');
   }
   return found;
 }
@@ -98,7 +98,8 @@ function parseHeader(text) {
 function writeTables(header, directory) {
   const { structs, constants } = parseHeader(fs.readFileSync(header, 'utf8'));
   const ids = structs.map(({ name }) => `LAYOUT_${name}`).concat('LAYOUT_count');
-  fs.writeFileSync(path.join(directory, 'wqn_layout_ids.h'), `enum {\n  ${ids.join(',\n  ')}\n};\n`);
+  fs.writeFileSync(path.join(directory, 'wqn_layout_ids.h'),
+    `enum {\n  ${ids.join(',\n  ')}\n};\n`);
   const out = ['#include "wqn.h"', ''];
   for (const { name, fields } of structs) {
     out.push(`static const wqn_field fields_of_${name}[] = {`);

@@ -351,7 +351,7 @@ export declare class Queue {
   /** Close this handle; the queue itself is untouched. */
   close(): Promise<void>;
   enqueue(payload: Bytes, options?: JobOptions & CallOptions): Promise<Enqueued>;
-  /** All or none, or with `partial` those up to the first refusal. An error has `accepted`, `jobs`. */
+  /** All or none; `partial`: those up to the first refusal. An error has `accepted`, `jobs`. */
   enqueueMany(jobs: JobSpec[], options?: CallOptions & { partial?: boolean }):
     Promise<EnqueuedMany>;
   get(id: Int): Promise<Job>;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 'use strict';
-// bench.js [JOBS [DIRECTORY]]: the whole life of jobs (enqueue, lease, ack) in batches of 100 with 16
-// of them under way, at memory and power level, and the cost of a call that does nearly nothing.
+// bench.js [JOBS [DIRECTORY]]: the whole life of jobs (enqueue, lease, ack) in batches of 100 with
+// 16 of them under way, at memory and power level, and the cost of a call with next to no work.
 // One line of JSON; it fails if what was delivered is not what was enqueued.
 const fs = require('node:fs');
 const os = require('node:os');

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 'use strict';
 // worker.js STORE QUEUE: works on the jobs of a queue, here by printing them, until it gets SIGINT
-// or SIGTERM; with --drain it ends when the queue is empty. What fails is tried again after a while,
-// and is a dead letter at last. While a job is worked on, its lease is kept.
+// or SIGTERM; with --drain it ends when the queue is empty. What fails is tried again after a
+// while, and is a dead letter at last. While a job is worked on, its lease is kept.
 const wq = require('wq');
 
 const LEASE_MS = 30000;

@@ -1,7 +1,7 @@
 'use strict';
-// encode.js: the options of JavaScript as structs of wq.h. Every field of the header can be given by
-// its camelCase name; flags are booleans; the masks that say which field counts are set from what
-// is there. Where an option is a pointer in C, the code is here.
+// encode.js: the options of JavaScript as structs of wq.h. Every field of the header can be given
+// by its camelCase name; flags are booleans; the masks that say which field counts are set from
+// what is there. Where an option is a pointer in C, the code is here.
 const {
   fieldWriters, enumWriter, flagWriter, writeFields, offsetOf, set64, i64, u32, u64, constants,
   layouts, enumNumber,
@@ -121,7 +121,9 @@ Object.assign(configWriters, {
     request.view.setUint32(at + offsetOf('wq_queue_config', 'backoff_count'), list.length, true);
   },
 });
-for (const key of ['fields', 'status', 'consumersPaused', 'backoffCount']) delete configWriters[key];
+for (const key of ['fields', 'status', 'consumersPaused', 'backoffCount']) {
+  delete configWriters[key];
+}
 for (const field of Object.keys(layouts.wq_queue_config.fields)) {
   const key = field.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
   const write = configWriters[key];

@@ -104,7 +104,9 @@ function u64(value, field) {
     return value;
   }
   if (typeof value !== 'number') throw new TypeError(`${field}: a BigInt or number is wanted`);
-  if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${field}: ${value} is out of range`);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`${field}: ${value} is out of range`);
+  }
   return value;
 }
 

@@ -46,8 +46,9 @@ function check(addon) {
   }
   const { libraryVersion: library, headerVersion: header } = addon;
   if (library >>> 16 !== header >>> 16 || library >>> 8 < header >>> 8) {
-    throw new Error(`wq: the addon was built with wq.h of version ${text(header)}, but the library ` +
-                    `libwq.so is version ${text(library)}; install the right one or build anew`);
+    throw new Error(`wq: the addon was built with wq.h of version ${text(header)}, but the ` +
+                    `library libwq.so is version ${text(library)}; install the right one or ` +
+                    'build anew');
   }
   for (const [struct, fields] of Object.entries(NEEDED)) {
     const layout = addon.layouts[struct];

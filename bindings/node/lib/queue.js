@@ -179,7 +179,7 @@ class Queue {
     });
   }
 
-  /** Enqueue jobs ({ payload, ...options } each) in one change: { outcome, accepted, lsn, jobs }. */
+  /** Enqueue jobs, { payload, ...options } each, in one change: { outcome, accepted, jobs }. */
   enqueueMany(jobs, options = {}) {
     return promised(() => {
       if (!Array.isArray(jobs)) throw new TypeError('jobs: an array is wanted');

@@ -125,7 +125,7 @@ class Store {
   }
 
   /** With { noThreads: true }: a piece of maintenance; how long nothing will be due, in ms. */
-  tick() { return this.#simple('tick', (reply) => Number(reply.view.getBigInt64(reply.base, true))); }
+  tick() { return this.#simple('tick', (reply) => Number(BigInt.asIntN(64, reply.big(0)))); }
 
   /** Wait until the change with this LSN has reached a level: 'ok', or 'timeout'. */
   waitDurable(lsn, { durability = 'power', timeoutMs = FOREVER_MS } = {}) {

@@ -3,7 +3,8 @@
 //   { kind: 'enqueue', queue, payload, ... }         as Queue.enqueue
 //   { kind: 'ack' | 'nack' | 'fail' | 'release', job, ... }   as Queue.settleMany
 //   { kind: 'kvPut', key, value, ttlMs, ifAbsent, ifVersion, ifValue }
-//   { kind: 'kvAdd', key, delta, ... }  { kind: 'kvErase', key, ... }  { kind: 'kvCheck', key, ... }
+//   { kind: 'kvAdd', key, delta, ... }
+//   { kind: 'kvErase', key, ... }   { kind: 'kvCheck', key, ... }
 const { request, ops, call, promised } = require('./request');
 const { codeText, invalid } = require('./errors');
 const { offsetOf, set64, i64, layouts, constants } = require('./layout');

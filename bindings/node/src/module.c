@@ -56,27 +56,32 @@ typedef struct record_error {
   uint64_t message_len;
 } record_error;
 
-static int32_t add_extra(napi_env napi, napi_value extras, uint32_t index, const wqn_buf* out) {
+/* The answer as a buffer of its own: its index; -1 if there is no memory for it. */
+static int32_t add_extra(napi_env napi, napi_value extras, uint32_t* count, const wqn_buf* out) {
   napi_value buffer;
-  if (napi_create_buffer_copy(napi, out->len, out->data, NULL, &buffer) != napi_ok) return -1;
-  napi_set_element(napi, extras, index, buffer);
-  return (int32_t)index;
+  if (napi_create_buffer_copy(napi, out->len, out->data, NULL, &buffer) != napi_ok ||
+      napi_set_element(napi, extras, *count, buffer) != napi_ok) {
+    napi_value exception;
+    napi_get_and_clear_last_exception(napi, &exception);
+    return -1;
+  }
+  return (int32_t)(*count)++;
 }
 
 static void tell(napi_env napi, wqn_buf* buf, napi_value extras, uint32_t* extras_count,
                  wqn_op* op) {
-  record head = {.slot = op->slot, .code = op->rc, .lsn = op->call.lsn, .extra = -1};
+  record head = {.slot = op->slot, .lsn = op->call.lsn, .extra = -1};
+  if (op->out.len && (op->own_buffer || op->out.len > INLINE_MAX)) {
+    head.extra = add_extra(napi, extras, extras_count, &op->out);
+    if (head.extra < 0) wqn_refuse(op, WQ_E_NO_MEMORY, "there is no memory for the answer");
+  } else {
+    head.len = (uint32_t)op->out.len;
+  }
   record_error error = {op->err.os_errno, op->err.flags, op->err.offset, 0};
-  const bool large = op->own_buffer || op->out.len > INLINE_MAX;
+  head.code = op->rc;
   if (op->rc < 0) {
     error.message_len = strnlen(op->err.message, sizeof op->err.message);
     head.error_len = (uint32_t)(sizeof error + ((error.message_len + 7) & ~(uint64_t)7));
-  }
-  if (large && op->out.len) {
-    head.extra = add_extra(napi, extras, *extras_count, &op->out);
-    if (head.extra >= 0) ++*extras_count;
-  } else {
-    head.len = (uint32_t)op->out.len;
   }
   wqn_put(buf, &head, sizeof head);
   if (op->rc < 0) {

@@ -77,5 +77,6 @@ function runNode(text, args = [], during = () => {}) {
 }
 
 module.exports = {
-  wq, gc, long, directory, openStore, immediate, until, openFiles, threads, random, shuffle, runNode,
+  wq, gc, long, directory, openStore, immediate, until, openFiles, threads, random, shuffle,
+  runNode,
 };

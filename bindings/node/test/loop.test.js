@@ -41,7 +41,7 @@ test('64 leases that wait take no thread of the pool of libuv', async (t) => {
   await until(() => threads() <= before + 8, 'their threads go');
 });
 
-test('the loop turns while 10,000 durable enqueues are pending, and all are answered', async (t) => {
+test('the loop turns while 10,000 durable enqueues are pending; all are answered', async (t) => {
   const store = await openStore(t);
   const queue = await store.queue('q');
   let answered = 0;

@@ -75,7 +75,8 @@ test('the types name what there is', () => {
   for (const name of Object.keys(wq)) {
     assert.match(types, new RegExp(`export (declare )?(class|const|function) ${name}\\b`), name);
   }
-  const bodyOf = (name) => new RegExp(`^export declare class ${name}\\b[^]*?^}`, 'm').exec(types)[0];
+  const bodyOf = (name) =>
+    new RegExp(`^export declare class ${name}\\b[^]*?^}`, 'm').exec(types)[0];
   for (const name of ['Store', 'Queue', 'Job']) {
     const internal = new Set(['constructor', 'send']);
     const body = bodyOf(name);
