@@ -309,6 +309,7 @@ static bool read_submission(napi_env napi, const napi_value* args, submission* i
   if (napi_get_buffer_info(napi, args[2], &bytes, &available) != napi_ok) return false;
   if (napi_get_value_uint32(napi, args[3], &size) != napi_ok) return false;
   if (napi_get_value_uint32(napi, args[4], &in->slot) != napi_ok) return false;
+  if (in->slot == WQN_NO_SLOT) return false;
   in->request = bytes;
   in->size = size;
   return size >= sizeof(wqn_frame) && size <= available;

@@ -92,7 +92,7 @@ test('thousands of pending calls need no thread each', async (t) => {
     await immediate();
   }
   await all;
-  assert.ok(most <= before + 6, `${before} threads before, ${most} meanwhile`);
+  assert.ok(most <= before + 16, `${before} threads before, ${most} meanwhile`);
 });
 
 test('an abort ends a wait; a lease that has its jobs keeps them', async (t) => {
