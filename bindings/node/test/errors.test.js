@@ -7,6 +7,7 @@ const path = require('node:path');
 const { wq, directory, openStore } = require('./helper');
 const { addon, check } = require('../lib/native');
 const { codeText, outcomes, WqError } = require('../lib/errors');
+const { camel } = require('../lib/layout');
 
 test('every code of the header has a name, and every error its properties', () => {
   const { constants, errorInfo } = addon;
@@ -49,11 +50,20 @@ test('the constants of the addon are those of the header', (t) => {
   const generated = path.join(__dirname, '../lib/constants.js');
   if (!fs.existsSync(generated)) return undefined;
   const api = require(generated);
-  for (const [name, { size }] of Object.entries(api.structs)) {
-    assert.strictEqual(addon.layouts[name].size, size, `size of ${name}`);
+  // Fields are only ever appended, so what both know is at the same place.
+  for (const [struct, { offsets }] of Object.entries(api.structs)) {
+    for (const [name, field] of Object.entries(addon.layouts[struct]?.fields || {})) {
+      const key = camel(name);
+      if (key in offsets) assert.strictEqual(field.offset, offsets[key], `${struct}.${name}`);
+    }
   }
   for (const [name, value] of Object.entries(api.constants)) {
-    if (name in addon.constants) assert.strictEqual(addon.constants[`WQ_${name}`], value, name);
+    if (`WQ_${name}` in addon.constants) {
+      assert.strictEqual(addon.constants[`WQ_${name}`], value, name);
+    }
+  }
+  for (const [number, { name }] of api.codes) {
+    assert.strictEqual(codeText(number), number < 0 ? `WQ_E_${name}` : name.toLowerCase());
   }
   return undefined;
 });
