@@ -165,12 +165,35 @@ function readError(code, buffer, view, at) {
   });
 }
 
+// ---- signals: one listener for each, however many calls wait with it ----
+
+const watched = new WeakMap(); // AbortSignal -> { waiting: Set of slots, listener }
+
+function watch(signal, slot) {
+  let entry = watched.get(signal);
+  if (!entry) {
+    const waiting = new Set();
+    entry = { waiting, listener: () => waiting.forEach((one) => calls.cancel(one)) };
+    watched.set(signal, entry);
+    signal.addEventListener('abort', entry.listener, { once: true });
+  }
+  entry.waiting.add(slot);
+}
+
+function unwatch(signal, slot) {
+  const entry = watched.get(signal);
+  entry.waiting.delete(slot);
+  if (entry.waiting.size) return;
+  watched.delete(signal);
+  signal.removeEventListener('abort', entry.listener);
+}
+
 /** Answer one promise. */
 function settle(slot, reply, error) {
   const waiting = slots[slot];
   slots[slot] = undefined;
   free.push(slot);
-  if (waiting.signal) waiting.signal.removeEventListener('abort', waiting.onAbort);
+  if (waiting.signal) unwatch(waiting.signal, slot);
   try {
     if (error && !waiting.takesErrors) throw error;
     if (reply.code === constants.WQ_CANCELLED && waiting.signal && waiting.signal.aborted) {
@@ -222,7 +245,7 @@ const ops = addon.ops;
  */
 function call(store, queues, decode, signal, takesErrors = false) {
   return new Promise((resolve, reject) => {
-    const waiting = { resolve, reject, decode, signal, takesErrors, onAbort: undefined };
+    const waiting = { resolve, reject, decode, signal, takesErrors };
     if (signal !== undefined && signal !== null) {
       if (typeof signal.aborted !== 'boolean') throw new TypeError('signal: no AbortSignal');
       if (signal.aborted) throw signal.reason;
@@ -238,10 +261,7 @@ function call(store, queues, decode, signal, takesErrors = false) {
       free.push(slot);
       throw error;
     }
-    if (waiting.signal) {
-      waiting.onAbort = () => calls.cancel(slot);
-      signal.addEventListener('abort', waiting.onAbort, { once: true });
-    }
+    if (waiting.signal) watch(signal, slot);
   });
 }
 

@@ -4,6 +4,7 @@ const test = require('node:test');
 const assert = require('node:assert');
 const fs = require('node:fs');
 const crypto = require('node:crypto');
+const { getEventListeners } = require('node:events');
 const { promisify } = require('node:util');
 const { wq, openStore, immediate, threads, until } = require('./helper');
 
@@ -106,6 +107,19 @@ test('an abort ends a wait; a lease that has its jobs keeps them', async (t) => 
   controller.abort(reason);
   await Promise.all(waits.map((wait) => assert.rejects(wait, (error) => error === reason)));
   await assert.rejects(queue.lease({ signal: AbortSignal.abort() }), { name: 'AbortError' });
+  // Any number of waits with one signal; none of them keeps it when it is over.
+  const shared = new AbortController();
+  const warnings = [];
+  const note = (warning) => warnings.push(warning);
+  process.on('warning', note);
+  const crowd = Array.from({ length: 50 },
+    () => assert.rejects(queue.lease({ waitMs: -1, signal: shared.signal }),
+      { name: 'AbortError' }));
+  await immediate();
+  shared.abort();
+  await Promise.all(crowd);
+  assert.deepStrictEqual([warnings, getEventListeners(shared.signal, 'abort')], [[], []]);
+  process.off('warning', note);
   // Aborted behind the answer: nothing is lost.
   await queue.enqueue('kept');
   const late = new AbortController();
