@@ -75,7 +75,7 @@ function parseFields(body) {
       let kind = KINDS[type] || 'KIND_PTR';
       if (star) kind = 'KIND_PTR';
       else if (array) kind = type === 'char' ? 'KIND_CHARS' : 'KIND_I64S';
-      fields.push({ name, kind });
+      fields.push({ name, kind, target: star ? type : '' });
     }
   }
   return fields;
@@ -101,11 +101,17 @@ function writeTables(header, directory) {
   fs.writeFileSync(path.join(directory, 'wqn_layout_ids.h'),
     `enum {\n  ${ids.join(',\n  ')}\n};\n`);
   const out = ['#include "wqn.h"', ''];
+  const known = new Set(structs.map(({ name }) => name));
   for (const { name, fields } of structs) {
+    const names = new Set(fields.map((field) => field.name));
     out.push(`static const wqn_field fields_of_${name}[] = {`);
     for (const field of fields) {
+      // A pointer to structs: to so many as the field beside it says, or to one.
+      const target = known.has(field.target) ? `LAYOUT_${field.target}` : -1;
+      const count = names.has(`${field.name}_count`) ? `${field.name}_count` : '';
       out.push(`    {"${field.name}", offsetof(${name}, ${field.name}), ` +
-               `sizeof(((${name} *)0)->${field.name}), ${field.kind}},`);
+               `sizeof(((${name} *)0)->${field.name}), ${field.kind}, ${target}, ` +
+               `${count ? `offsetof(${name}, ${count})` : -1}},`);
     }
     out.push('};');
   }

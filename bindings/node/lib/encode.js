@@ -146,6 +146,7 @@ function writeConfig(request, config, ignored = callKeys) {
 
 const storeWriters = fieldWriters('wq_store_options');
 delete storeWriters.flags;
+delete storeWriters.keysCount;
 Object.assign(storeWriters, {
   ioBackend: enumWriter('wq_store_options', 'io_backend', 'ioBackend'),
   noCreate: flagWriter('wq_store_options', C.WQ_OPEN_NO_CREATE),

@@ -132,7 +132,8 @@ const getI64 = (view, at) => view.getUint32(at, true) + view.getInt32(at + 4, tr
 /** A writer of each field of a struct that can be given: name -> function(request, at, value). */
 function fieldWriters(struct) {
   const writers = Object.create(null);
-  for (const [name, { offset, kind }] of Object.entries(layouts[struct].fields)) {
+  for (const [name, field] of Object.entries(layouts[struct].fields)) {
+    const { offset, kind, target, count } = field;
     if (name === 'struct_size' || name.startsWith('reserved')) continue;
     const key = camel(name);
     if (kind === KIND.U32) {
@@ -143,9 +144,24 @@ function fieldWriters(struct) {
       writers[key] = (r, at, value) => set64(r.view, at + offset, i64(value, key));
     } else if (kind === KIND.BYTES) {
       writers[key] = (r, at, value) => r.bytesField(at + offset, value, key);
+    } else if (target && count >= 0) {
+      writers[key] = arrayWriter(target, offset, count, key);
     }
   }
   return writers;
+}
+
+/** A writer of an array of structs: [{ id: 1, bytes }, ...]. */
+function arrayWriter(target, offset, count, key) {
+  let writers = null;
+  return (r, at, list) => {
+    if (!Array.isArray(list)) throw new TypeError(`${key}: an array is wanted`);
+    writers ||= fieldWriters(target);
+    const first = r.structs(target, list.length);
+    list.forEach((one, i) => writeFields(r, first + i * layouts[target].size, writers, one, key));
+    set64(r.view, at + offset, list.length ? first : 0);
+    set64(r.view, at + count, list.length);
+  };
 }
 
 const enumWriter = (struct, field, name) => {

@@ -51,11 +51,13 @@ class Request {
     return at;
   }
 
-  /** Room for n structs, each with its struct_size. */
+  /** Room for n structs, each with its struct_size, if it has one. */
   structs(name, n = 1) {
-    const { size } = layouts[name];
+    const { size, fields } = layouts[name];
     const at = this.room(size * n);
-    for (let i = 0; i < n; i++) this.view.setUint32(at + i * size, size, true);
+    for (let i = 0; fields.struct_size && i < n; i++) {
+      this.view.setUint32(at + i * size, size, true);
+    }
     return at;
   }
 

@@ -367,6 +367,12 @@ static void set_number(napi_env napi, napi_value object, const char* name, doubl
     napi_set_named_property(napi, object, name, number);
 }
 
+static void set_string(napi_env napi, napi_value object, const char* name, const char* value) {
+  napi_value string;
+  if (napi_create_string_utf8(napi, value, NAPI_AUTO_LENGTH, &string) == napi_ok)
+    napi_set_named_property(napi, object, name, string);
+}
+
 static napi_value layout_table(napi_env napi) {
   napi_value table;
   napi_create_object(napi, &table);
@@ -383,6 +389,9 @@ static napi_value layout_table(napi_env napi) {
       set_number(napi, field, "offset", shape->fields[f].offset);
       set_number(napi, field, "size", shape->fields[f].size);
       set_number(napi, field, "kind", shape->fields[f].kind);
+      set_number(napi, field, "count", shape->fields[f].count);
+      if (shape->fields[f].target >= 0)
+        set_string(napi, field, "target", wqn_layouts[shape->fields[f].target].name);
       napi_set_named_property(napi, fields, shape->fields[f].name, field);
     }
     napi_set_named_property(napi, one, "fields", fields);
@@ -500,13 +509,11 @@ NAPI_MODULE_INIT() {
       {"ops", NULL, NULL, NULL, NULL, code_table(env), napi_enumerable, NULL},
       {"constants", NULL, NULL, NULL, NULL, constant_table(env), napi_enumerable, NULL},
   };
-  napi_value value;
   napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties);
   set_number(env, exports, "protocol", WQN_PROTOCOL);
   set_number(env, exports, "libraryVersion", wq_version());
   set_number(env, exports, "headerVersion",
              (double)(WQ_ABI_VERSION << 8 | (uint32_t)WQ_VERSION_PATCH));
-  napi_create_string_utf8(env, wq_build_info(), NAPI_AUTO_LENGTH, &value);
-  napi_set_named_property(env, exports, "buildInfo", value);
+  set_string(env, exports, "buildInfo", wq_build_info());
   return exports;
 }

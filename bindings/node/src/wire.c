@@ -1,8 +1,8 @@
 /* wire.c: requests and answers. A request is a frame and, behind it, images of structs of wq.h in
  * which offsets from the first byte of the request stand for pointers, 0 for NULL; all that is
  * pointed to is in the request as well. Offsets are checked here before they become pointers, so a
- * malformed request is an error and nothing worse. Fields of the type wq_bytes are found by the
- * tables that build.js makes from the header; other pointers are named below.
+ * malformed request is an error and nothing worse. Fields of the type wq_bytes and pointers to
+ * structs are found by the tables that build.js makes from the header; others are named below.
  * An answer is made of images in the same way; its offsets count from the first byte of it. */
 #include <stdlib.h>
 #include <string.h>
@@ -83,77 +83,58 @@ static bool relocate_bytes(wqn_op* op, wq_bytes* bytes) {
 
 static bool fix(wqn_op* op, void* image, int layout, int depth);
 
-/* A pointer to one struct. */
-static bool fix_child(wqn_op* op, void* slot, int layout, int depth) {
-  uint64_t offset;
-  memcpy(&offset, slot, sizeof offset);
-  if (offset == 0) return true;
-  if (!relocate(op, slot, 1, wqn_layouts[layout].size)) return false;
-  void* child;
-  memcpy(&child, slot, sizeof child);
-  return fix(op, child, layout, depth + 1);
-}
-
-static bool fix_spec(wqn_op* op, wq_job_spec* spec, int depth) {
-  if (!relocate(op, &spec->headers, spec->headers_count, sizeof(wq_header))) return false;
-  for (size_t i = 0; i < spec->headers_count; i++) {
-    wq_header* header = (wq_header*)(uintptr_t)&spec->headers[i];
-    if (!relocate_bytes(op, &header->name) || !relocate_bytes(op, &header->value)) return false;
+/* A pointer to structs: to one, or to as many as another field says. */
+static bool fix_pointer(wqn_op* op, char* image, const wqn_field* field, int depth) {
+  const size_t size = wqn_layouts[field->target].size;
+  char* slot = image + field->offset;
+  uint64_t n = 1;
+  char* first;
+  if (field->count >= 0) {
+    memcpy(&n, image + field->count, sizeof n);
+  } else {
+    memcpy(&first, slot, sizeof first);
+    if (!first) return true;
   }
-  if (!relocate(op, &spec->backoff_list_ms, spec->backoff_count, sizeof(int64_t))) return false;
-  if (!relocate(op, &spec->chain, spec->chain_count, sizeof(wq_next_job))) return false;
-  for (size_t i = 0; i < spec->chain_count; i++) {
-    if (!fix(op, (void*)(uintptr_t)&spec->chain[i], LAYOUT_wq_next_job, depth + 1)) return false;
+  if (!relocate(op, slot, n, size)) return false;
+  memcpy(&first, slot, sizeof first);
+  for (uint64_t i = 0; i < n; i++) {
+    if (!fix(op, first + i * size, field->target, depth + 1)) return false;
   }
   return true;
 }
 
-static bool fix_txn_op(wqn_op* op, wq_txn_op* txn, int depth) {
+static bool fix_txn_queue(wqn_op* op, wq_txn_op* txn) {
   const uint64_t queue = (uint64_t)(uintptr_t)txn->queue; /* index + 1 in op->queues */
   if (queue > op->queues_count) return malformed(op);
   txn->queue = NULL;
-  if (queue) {
-    txn->queue = atomic_load(&op->queues[queue - 1]->handle);
-    if (!txn->queue) {
-      wqn_refuse(op, WQ_E_CLOSED, "queue: its handle is closed");
-      return false;
-    }
-  }
-  return fix_child(op, &txn->spec, LAYOUT_wq_job_spec, depth) &&
-         fix_child(op, &txn->settle, LAYOUT_wq_settle_item, depth) &&
-         fix_child(op, &txn->options, LAYOUT_wq_kv_options, depth);
+  if (!queue) return true;
+  txn->queue = atomic_load(&op->queues[queue - 1]->handle);
+  if (!txn->queue) wqn_refuse(op, WQ_E_CLOSED, "queue: its handle is closed");
+  return txn->queue != NULL;
 }
 
-/* What is called for once: a transaction has a spec, that has a chain, that has specs. */
-#define DEPTH_MAX 4
+/* What is called for: a transaction has a spec, that has a chain, that has specs with headers. */
+#define DEPTH_MAX 5
 
 static bool fix(wqn_op* op, void* image, int layout, int depth) {
   const wqn_layout* shape = &wqn_layouts[layout];
   if (depth > DEPTH_MAX) return malformed(op);
   for (uint32_t i = 0; i < shape->fields_count; i++) {
     const wqn_field* field = &shape->fields[i];
-    if (field->kind != KIND_BYTES) continue;
-    if (!relocate_bytes(op, (wq_bytes*)(void*)((char*)image + field->offset))) return false;
+    void* at = (char*)image + field->offset;
+    if (field->kind == KIND_BYTES && !relocate_bytes(op, at)) return false;
+    if (field->target >= 0 && !fix_pointer(op, image, field, depth)) return false;
   }
   switch (layout) {
-    case LAYOUT_wq_job_spec:
-      return fix_spec(op, image, depth);
-    case LAYOUT_wq_next_job:
-      return fix_child(op, &((wq_next_job*)image)->spec, LAYOUT_wq_job_spec, depth);
+    case LAYOUT_wq_job_spec: {
+      wq_job_spec* spec = image;
+      return relocate(op, &spec->backoff_list_ms, spec->backoff_count, sizeof(int64_t));
+    }
     case LAYOUT_wq_txn_op:
-      return fix_txn_op(op, image, depth);
-    case LAYOUT_wq_cron_spec:
-      return fix_child(op, &((wq_cron_spec*)image)->job, LAYOUT_wq_job_spec, depth);
-    case LAYOUT_wq_flow_options: {
-      wq_flow_options* options = image;
-      return fix_child(op, &options->on_complete, LAYOUT_wq_next_job, depth) &&
-             fix_child(op, &options->on_failure, LAYOUT_wq_next_job, depth);
-    }
-    case LAYOUT_wq_dead_filter: {
-      wq_dead_filter* filter = image;
-      filter->cancel = op->cancel;
-      return relocate(op, &filter->entries, filter->entries_count, sizeof(wq_token));
-    }
+      return fix_txn_queue(op, image);
+    case LAYOUT_wq_dead_filter:
+      ((wq_dead_filter*)image)->cancel = op->cancel;
+      return true;
     default:
       return true;
   }
