@@ -113,6 +113,13 @@ static bool fix_txn_queue(wqn_op* op, wq_txn_op* txn) {
   return txn->queue != NULL;
 }
 
+/* Other pointers (callbacks, handles) are none that JavaScript can give. */
+static void drop_pointer(void* slot, int layout, size_t offset) {
+  if (layout == LAYOUT_wq_job_spec && offset == offsetof(wq_job_spec, backoff_list_ms)) return;
+  if (layout == LAYOUT_wq_txn_op && offset == offsetof(wq_txn_op, queue)) return;
+  memset(slot, 0, sizeof(void*));
+}
+
 /* What is called for: a transaction has a spec, that has a chain, that has specs with headers. */
 #define DEPTH_MAX 5
 
@@ -123,7 +130,11 @@ static bool fix(wqn_op* op, void* image, int layout, int depth) {
     const wqn_field* field = &shape->fields[i];
     void* at = (char*)image + field->offset;
     if (field->kind == KIND_BYTES && !relocate_bytes(op, at)) return false;
-    if (field->target >= 0 && !fix_pointer(op, image, field, depth)) return false;
+    if (field->kind != KIND_PTR) continue;
+    if (field->target < 0)
+      drop_pointer(at, layout, field->offset);
+    else if (!fix_pointer(op, image, field, depth))
+      return false;
   }
   switch (layout) {
     case LAYOUT_wq_job_spec: {

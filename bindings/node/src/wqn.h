@@ -39,17 +39,18 @@
   X(tick, POOL)                                                                                    \
   X(wait_durable, WAIT)                                                                            \
   X(store_stats, POOL)                                                                             \
-  X(recovery, POOL) X(queues, POOL) X(metrics, POOL) X(verify, OWN) X(backup, OWN)                 \
-      X(backup_verify, OWN) X(backup_restore, OWN) X(queue_open, POOL) X(queue_close, LANE) X(     \
-          configure, LANE) X(get_config, POOL) X(pause, LANE) X(resume, LANE) X(disable, LANE)     \
-          X(enable, LANE) X(clear, LANE) X(queue_delete, LANE) X(queue_stats, POOL) X(             \
-              queue_explain, POOL) X(queue_errors, POOL) X(enqueue, LANE) X(enqueue_many, LANE)    \
-              X(job_cancel, LANE) X(job_get, POOL) X(reprioritise, LANE) X(progress, LANE) X(      \
-                  job_explain, POOL) X(lease, WAIT) X(confirm, LANE) X(extend, LANE) X(ack, LANE)  \
-                  X(nack, LANE) X(release, LANE) X(fail, LANE) X(settle_many, LANE)                \
-                      X(dead_list, POOL) X(dead_get, POOL) X(dead_replay, LANE)                    \
-                          X(dead_remove, LANE) X(dead_replay_many, OWN) X(dead_remove_many, OWN)   \
-                              X(dead_purge, LANE) X(key_holder, POOL) X(key_cancel, LANE)          \
+  X(recovery, POOL)                                                                                \
+  X(queues, POOL) X(metrics, POOL) X(verify, OWN) X(backup, OWN) X(backup_verify, OWN)             \
+      X(backup_restore, OWN) X(queue_open, POOL) X(queue_close, LANE) X(configure, LANE)           \
+          X(get_config, POOL) X(pause, LANE) X(resume, LANE) X(disable, LANE) X(enable, LANE)      \
+              X(clear, LANE) X(queue_delete, LANE) X(queue_stats, POOL) X(queue_explain, POOL) X(  \
+                  queue_errors, POOL) X(enqueue, LANE) X(enqueue_many, LANE) X(job_cancel, LANE)   \
+                  X(job_get, POOL) X(reprioritise, LANE) X(progress, LANE) X(job_explain, POOL) X( \
+                      lease, WAIT) X(confirm, LANE) X(extend, LANE) X(ack, LANE) X(nack, LANE)     \
+                      X(release, LANE) X(fail, LANE) X(settle_many, LANE) X(dead_list, POOL)       \
+                          X(dead_get, POOL) X(dead_replay, LANE) X(dead_remove, LANE)              \
+                              X(dead_replay_many, OWN) X(dead_remove_many, OWN) X(                 \
+                                  dead_purge, LANE) X(key_holder, POOL) X(key_cancel, LANE)        \
                                   X(key_release, LANE) X(flow_create, LANE) X(flow_seal, LANE) X(  \
                                       flow_cancel, LANE) X(flow_status, POOL) X(flow_list, POOL)   \
                                       X(history_get, POOL) X(history_list, POOL) X(cron_put, LANE) \
