@@ -20,15 +20,14 @@ void add_run(CLI::App& relay, Command& chosen) {
   RelayOptions& o = *options;
   run.footer(
       R"(Each line of the input is a job. With --json each is answered: sent, duplicate, spooled or
-refused. After the input it drains the queue, waits for Redis if need be, and ends.
+refused. After the input it drains the queue, waits for Redis if need be, and ends. {queue} in
+a layout is the name of the queue.
 
   produce | wq relay run --redis redis://10.0.0.5:6379 --to list:jobs
   wq relay run -q mail --to stream:mail --in-order --no-input --stay    # drain for ever
   wq relay run -q mail --to prismgo:app --mode shadow < jobs.txt        # a trial)");
   add_queue(run, o);
-  run.add_option("--to", o.to,
-                 "list:KEY, stream:KEY, prismgo:PREFIX or waitqueue:NAMESPACE:ID; {queue} in it "
-                 "is the queue")
+  run.add_option("--to", o.to, "list:KEY, stream:KEY, prismgo:PREFIX, waitqueue:NS:ID")
       ->type_name("LAYOUT")
       ->required();
   run.add_option("--redis", o.redis, "redis://[USER]:PASSWORD@HOST:PORT/DB, HOST:PORT, unix://PATH")
