@@ -24,9 +24,9 @@ static const struct {
   const char* name;
   enum route route;
 } ops[OP_count] = {
-#define X(name, route) {#name, route},
-    WQN_OPS(X)
-#undef X
+#define WQN_OP(name, route) {#name, route},
+#include "ops.def"
+#undef WQN_OP
 };
 
 static napi_value fail(napi_env napi, const char* message) {

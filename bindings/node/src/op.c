@@ -8,9 +8,9 @@
 #include "wqn.h"
 
 static void (*const calls[OP_count])(wqn_op*) = {
-#define X(name, route) wqn_do_##name,
-    WQN_OPS(X)
-#undef X
+#define WQN_OP(name, route) wqn_do_##name,
+#include "ops.def"
+#undef WQN_OP
 };
 
 wqn_op* wqn_op_new(wqn_env* env, size_t request_size, size_t queues_count) {

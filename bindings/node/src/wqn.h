@@ -28,48 +28,11 @@
 /* Agreement of this file and lib/native.js. */
 #define WQN_PROTOCOL 1
 
-/* Every operation: name, and who makes the call: LANE in order, with the completion queue; POOL a
- * few threads; OWN a thread to itself; WAIT as OWN if it is told to wait, else as LANE or POOL. */
-#define WQN_OPS(X)                                                                                 \
-  X(store_open, LANE)                                                                              \
-  X(store_close, LANE)                                                                             \
-  X(shutdown, OWN)                                                                                 \
-  X(sync, POOL)                                                                                    \
-  X(checkpoint, OWN)                                                                               \
-  X(tick, POOL)                                                                                    \
-  X(wait_durable, WAIT)                                                                            \
-  X(store_stats, POOL)                                                                             \
-  X(recovery, POOL)                                                                                \
-  X(queues, POOL) X(metrics, POOL) X(verify, OWN) X(backup, OWN) X(backup_verify, OWN)             \
-      X(backup_restore, OWN) X(queue_open, POOL) X(queue_close, LANE) X(configure, LANE)           \
-          X(get_config, POOL) X(pause, LANE) X(resume, LANE) X(disable, LANE) X(enable, LANE)      \
-              X(clear, LANE) X(queue_delete, LANE) X(queue_stats, POOL) X(queue_explain, POOL) X(  \
-                  queue_errors, POOL) X(enqueue, LANE) X(enqueue_many, LANE) X(job_cancel, LANE)   \
-                  X(job_get, POOL) X(reprioritise, LANE) X(progress, LANE) X(job_explain, POOL) X( \
-                      lease, WAIT) X(confirm, LANE) X(extend, LANE) X(ack, LANE) X(nack, LANE)     \
-                      X(release, LANE) X(fail, LANE) X(settle_many, LANE) X(dead_list, POOL)       \
-                          X(dead_get, POOL) X(dead_replay, LANE) X(dead_remove, LANE)              \
-                              X(dead_replay_many, OWN) X(dead_remove_many, OWN) X(                 \
-                                  dead_purge, LANE) X(key_holder, POOL) X(key_cancel, LANE)        \
-                                  X(key_release, LANE) X(flow_create, LANE) X(flow_seal, LANE) X(  \
-                                      flow_cancel, LANE) X(flow_status, POOL) X(flow_list, POOL)   \
-                                      X(history_get, POOL) X(history_list, POOL) X(cron_put, LANE) \
-                                          X(cron_remove, LANE) X(cron_pause, LANE)                 \
-                                              X(cron_resume, LANE) X(cron_get, POOL)               \
-                                                  X(cron_list, POOL) X(cron_next, POOL)            \
-                                                      X(kv_get, POOL) X(kv_put, LANE)              \
-                                                          X(kv_add, LANE) X(kv_erase, LANE)        \
-                                                              X(kv_list, POOL) X(lock_take, LANE)  \
-                                                                  X(lock_extend, LANE)             \
-                                                                      X(lock_release, LANE)        \
-                                                                          X(transact, LANE)        \
-                                                                              X(events_poll, WAIT)
-
 enum wqn_op_code {
-#define X(name, route) OP_##name,
-  WQN_OPS(X)
-#undef X
-      OP_count
+#define WQN_OP(name, route) OP_##name,
+#include "ops.def"
+#undef WQN_OP
+  OP_count
 };
 
 /* ---- layouts: build.js makes the tables from wq.h ---- */
@@ -258,6 +221,6 @@ void wqn_put_crons(wqn_buf* buf, const wq_crons* crons);
 void wqn_put_text(wqn_buf* buf, const wq_text* text);
 
 /* ops_*.c: one function for each operation; it sets op->rc. */
-#define X(name, route) void wqn_do_##name(wqn_op* op);
-WQN_OPS(X)
-#undef X
+#define WQN_OP(name, route) void wqn_do_##name(wqn_op* op);
+#include "ops.def"
+#undef WQN_OP
