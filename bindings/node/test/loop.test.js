@@ -124,6 +124,7 @@ test('an abort ends a wait; a lease that has its jobs keeps them', async (t) => 
   await queue.enqueue('kept');
   const late = new AbortController();
   const [job] = await queue.lease({ waitMs: -1, signal: late.signal });
+  assert.deepStrictEqual(getEventListeners(late.signal, 'abort'), []);
   late.abort();
   assert.strictEqual(await job.ack(), 'ok');
   // In the middle of it, many times: a job is answered, or it is still there.

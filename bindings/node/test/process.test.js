@@ -12,6 +12,14 @@ const PENDING = `
     const store = await wq.open(process.argv[1]);
     const queue = await store.queue('q');
     const idle = await store.queue('idle');
+    const { calls, request } = require(process.argv[2]);
+    process.on('exit', () => {
+      try {
+        calls.submit(store.native, undefined, request.buffer, 64, 0);
+      } catch (error) {
+        console.log(error.message);
+      }
+    });
     for (let i = 0; i < 1000; i++) queue.enqueue('x').catch(() => {});
     idle.lease({ waitMs: -1 }).catch(() => {});
     store.verify().catch(() => {});
@@ -33,8 +41,11 @@ const ends = {
 for (const [name, [end, code]] of Object.entries(ends)) {
   test(`${name} with pending calls does not crash, and loses nothing`, async (t) => {
     const dir = path.join(directory(t), 'store');
-    const result = await runNode(PENDING.replace('END', end), [dir]);
+    const result = await runNode(PENDING.replace('END', end),
+      [dir, path.join(__dirname, '../lib/request.js')]);
     assert.deepStrictEqual([result.code, result.signal], [code, null], result.output);
+    // All was closed before the libraries below were taken down.
+    assert.match(result.output, /the environment has ended/);
     assert.strictEqual(await readyIn(dir), 1000);
   });
 }
