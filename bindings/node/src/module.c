@@ -306,6 +306,8 @@ static bool read_submission(napi_env napi, const napi_value* args, submission* i
     if (in->is_array && napi_get_array_length(napi, args[1], &in->queues_count) != napi_ok)
       return false;
   }
+  bool is_buffer = false;
+  if (napi_is_buffer(napi, args[2], &is_buffer) != napi_ok || !is_buffer) return false;
   if (napi_get_buffer_info(napi, args[2], &bytes, &available) != napi_ok) return false;
   if (napi_get_value_uint32(napi, args[3], &size) != napi_ok) return false;
   if (napi_get_value_uint32(napi, args[4], &in->slot) != napi_ok) return false;
