@@ -33,7 +33,7 @@ install(FILES
 cmake_path(SET wq_pc_dir NORMALIZE "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH wq_pc_dir BASE_DIRECTORY "/" OUTPUT_VARIABLE wq_pc_relative)
 string(REGEX REPLACE "[^/]+" ".." WQ_PC_PREFIX "${wq_pc_relative}")
-set(WQ_PC_REQUIRES "rocksdb, libxxhash")
+set(WQ_PC_REQUIRES "rocksdb, libxxhash, libcrypto, libzstd")
 if(WQ_WITH_URING)
   string(APPEND WQ_PC_REQUIRES ", liburing")
 endif()

@@ -203,7 +203,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
-  if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
+  if (in.dead_reason > WQ_DEAD_UNREADABLE) return invalid_field("dead_reason", "is not known");
   JobRow& row = out.row;
   out.id = in.id;
   row.state = static_cast<JobState>(in.state);

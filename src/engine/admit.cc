@@ -85,6 +85,9 @@ Status admit_queue_config(const QueueConfig& config) {
   if (config.pause_kept && config.status != QueueStatus::disabled) {
     return invalid("consumers_paused: goes with status disabled only");
   }
+  if (config.compress_min_bytes > payload_bytes_absolute_max) {
+    return invalid("compress_min_bytes: is over 256 MiB");
+  }
   return admit_backoff(config.backoff);
 }
 

@@ -37,6 +37,7 @@
 #include "engine/key_plan.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
+#include "engine/packing.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -65,6 +66,7 @@ struct EngineOptions {
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
   uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
+  std::shared_ptr<const Keyring> keyring;  // that payloads are sealed with; null = no keys
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -74,6 +76,7 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
   // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
   std::function<uint64_t()> entropy = os_entropy;
+  RandomBytes random_bytes = os_random_bytes;  // for data keys and nonces; called on any thread
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -112,6 +115,7 @@ struct JobSpec {
   JobTraits traits;
   int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
   bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
+  EncryptWish encrypt = EncryptWish::by_queue;
 };
 
 struct EnqueueOutcome {
@@ -144,6 +148,10 @@ struct JobView {
   std::string last_error;
   std::string progress;
   BodyRef body;  // an Envelope, verified
+  // Of the job as it is stored; in the body of a view that a call hands out it is undone.
+  Packing packing;
+  KeyId key_id = 0;              // that it is sealed with; 0 = it is not
+  Code payload_code = Code::ok;  // else why the body has no payload
 };
 
 struct LeaseRequest {
@@ -264,6 +272,16 @@ enum ConfigField : uint32_t {
   config_full_policy = 1u << 18,
   config_dead_max_count = 1u << 19,
   config_dead_max_age_ms = 1u << 20,
+  config_encrypt = 1u << 26,
+  config_compress = 1u << 27,
+};
+
+// One key that is known, or that a job in the store is sealed with.
+struct KeyUse {
+  KeyId id = 0;
+  uint64_t jobs = 0;
+  bool known = false;  // of the keyring
+  bool current = false;
 };
 
 struct CheckpointContent;
@@ -396,6 +414,10 @@ class Engine {
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
 
+  // ---- keys of payloads (engine_payload.cc)
+  // By id. As of a moment after the call began; jobs that have ended may still be counted.
+  Result<std::vector<KeyUse>> key_use();
+
   // ---- transactions (engine_transact.cc)
   // All of the operations in one record, or none: then `failed` is the index of the one that was
   // refused (ops.size(): it was none of them), and the status says why. All are judged by the state
@@ -523,6 +545,23 @@ class Engine {
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
 
+  // ---- packed payloads (engine_payload.cc)
+  const Keyring& keyring() const;
+  PackPolicy pack_policy(QueueId id);
+  std::string name_of(QueueId id);
+  void note_packing(const QueueConfig& config);
+  Status refuse_without_keys(const Queue& queue) const;
+  Status enqueue_one_packed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  Result<Bytes> imported_envelope(Packer& packer, Encoder& encoder, const JobImage& job,
+                                  const PackPolicy& policy, std::string_view queue_name);
+  Status open_view(JobView& view) const;
+  Status give_up(QueueId queue, const JobView& job, const Status& why);
+  Status open_leased(std::span<const QueueId> queues, std::vector<JobView>& jobs);
+  // get(), dead_list() and lease(), with payloads as they are stored.
+  Result<JobView> find_job(QueueId queue, JobId id);
+  Result<DeadPage> dead_page(QueueId queue, const DeadQuery& query);
+  Status take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn);
+
   // ---- side tables (engine_internal.h, engine_kv.cc)
   void drop_clean_rows(Family family) WQ_REQUIRES(mutex_);
   template <typename Body>
@@ -551,7 +590,7 @@ class Engine {
   Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
       WQ_REQUIRES(mutex_);
   Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
-                       std::span<const Bytes> envelopes, CallOptions& call,
+                       std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
                        std::span<EnqueueOutcome> outcomes);
   Status enqueue_one_keyed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
   Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
@@ -659,8 +698,9 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false};           // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};             // free space is below the reserve
+  std::atomic<bool> packs_{false};        // a queue is, or was, configured to pack payloads
+  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};    // free space is below the reserve
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;

@@ -98,6 +98,7 @@ Status Engine::resolve(const LeaseRequest& request, std::vector<Queue*>& queues)
   queues.clear();
   for (const QueueId id : request.queues) {
     WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(refuse_without_keys(*queue));
     queues.push_back(queue);
   }
   return {};
@@ -183,6 +184,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
     const Job* job = state_.find(command_.ids[i]);
     if (job->last_error) jobs[i].last_error.reserve(job->last_error->size());
     if (job->progress) jobs[i].progress.reserve(job->progress->size());
+    if (job->packed) jobs[i].queue_name = job->queue->name;
   }
   Result<Lsn> committed = commit(command_);
   if (!committed.ok()) {
@@ -226,8 +228,7 @@ Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue
   return {};
 }
 
-Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {
-  WQ_ENTER();
+Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn) {
   WQ_TRY(admit_lease(request));
   const int64_t deadline_ns = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
                                   ? -1
@@ -235,7 +236,6 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
   Waiter waiter;
   waiter.mutex = &mutex_;
   const CancelScope cancel_scope(request.cancel, waiter);
-  Lsn lsn = 0;
   {
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
@@ -272,7 +272,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
     }
     WQ_TRY(take_selected(request, queues, at, jobs, lsn));
   }
-  return finish(lsn, call, level_for(call, Durability::process));
+  return {};
 }
 
 // ---- holding a lease

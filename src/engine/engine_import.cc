@@ -24,6 +24,14 @@ Status check_time(const char* field, int64_t time_ms) {
   return invalid(std::string(field) + ": " + std::to_string(time_ms) + " is no point in time");
 }
 
+// Of a payload that stays as it was packed elsewhere.
+Status admit_packing(const Envelope& envelope) {
+  const Packing& packing = envelope.packing;
+  const char* reason = check_packing(envelope.payload, packing);
+  if (!reason && packing.is_sealed() && seal_key_id(envelope.payload) == 0) reason = "no key id";
+  return reason ? invalid(std::string("packing: ") + reason) : Status();
+}
+
 Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   const JobRow& row = job.row;
   switch (row.state) {
@@ -59,8 +67,9 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
   WQ_TRY(admit_keys(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
+  WQ_TRY(admit_packing(job.envelope));
   JobSpec spec;
-  spec.payload = job.envelope.payload;
+  spec.payload = job.envelope.packing.is_packed() ? Bytes() : job.envelope.payload;
   spec.headers = job.envelope.headers;
   spec.max_attempts = row.max_attempts;
   spec.backoff = job.envelope.backoff;
@@ -95,7 +104,7 @@ Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor
   {
     // No checkpoint comes between the cursors: together they show one moment.
     MutexLock no_checkpoint(checkpoint_mutex_);
-    view = std::make_unique<StoreExport>(*store_);
+    view = std::make_unique<StoreExport>(*store_, keyring());
   }
   return view->run(queue, wall_ms(), visitor);
 }
@@ -155,6 +164,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
     command.queue = id;
     command.row = import_encoder_.queue_row(row);
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(row.config);
   }
   WQ_TRY(finish(lsn, call, level_for(call, Durability::process)));
   return id;
@@ -206,11 +216,12 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   std::vector<std::pair<size_t, size_t>> places;
   std::vector<std::string> key_rows;
   Encoder encoder;
+  Packer packer(keyring(), environment_.random_bytes);
+  const PackPolicy policy = pack_policy(id);
+  const std::string queue_name = name_of(id);
   for (const JobImage& job : jobs) {
-    const Envelope& in = job.envelope;
-    add_key_rows(id, in.traits, key_rows);
-    const Bytes envelope =
-        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
+    add_key_rows(id, job.envelope.traits, key_rows);
+    WQ_TRY_SET(const Bytes envelope, imported_envelope(packer, encoder, job, policy, queue_name));
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

@@ -93,6 +93,7 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   if (spec.traits.has_keys()) return enqueue_one_keyed(id, spec, call, job_id);
+  if (!pack_policy(id).leaves(spec.encrypt)) return enqueue_one_packed(id, spec, call, job_id);
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
@@ -140,19 +141,20 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
+  Packer packer(keyring(), environment_.random_bytes);
+  const PackPolicy policy = pack_policy(id);
   bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
     keyed |= spec.traits.has_keys();
-    const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+    WQ_TRY_SET(const Bytes envelope, packer.envelope(encoder, policy, spec, now_ms));
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
   if (keyed) {
     const std::vector<Bytes> envelopes = views_of(arena, places);
-    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, packer, call, outcomes));
     return accepted;
   }
   Lsn lsn = 0;
@@ -178,6 +180,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }
+    WQ_TRY(packer.bind(command.jobs, state_.find_queue(id)->name));
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
   }
@@ -187,7 +190,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
 
 // Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
 Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
-                             std::span<const Bytes> envelopes, CallOptions& call,
+                             std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
                              std::span<EnqueueOutcome> outcomes) {
   std::vector<std::string> rows;
   for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
@@ -222,6 +225,7 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
       missing = load;
       return {};
     }
+    WQ_TRY(packer.bind(command.jobs, queue->name));
     WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
     wake_for_timers();
     return {};
@@ -241,10 +245,10 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
 Status Engine::enqueue_one_keyed(QueueId id, const JobSpec& spec, CallOptions& call,
                                  JobId& job_id) {
   Encoder encoder;
-  const Bytes envelope =
-      encoder.envelope(spec.headers, spec.payload, spec.backoff, wall_ms(), spec.traits);
+  Packer packer(keyring(), environment_.random_bytes);
+  WQ_TRY_SET(const Bytes envelope, packer.envelope(encoder, pack_policy(id), spec, wall_ms()));
   EnqueueOutcome outcome;
-  WQ_TRY(enqueue_keyed(id, {&spec, 1}, {&envelope, 1}, call, {&outcome, 1}));
+  WQ_TRY(enqueue_keyed(id, {&spec, 1}, {&envelope, 1}, packer, call, {&outcome, 1}));
   job_id = outcome.id;
   return outcome.code == Code::ok ? Status() : key_is_held(job_id);
 }
@@ -267,7 +271,7 @@ Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
   return finish(lsn, call, level_for(call, Durability::power));
 }
 
-Result<JobView> Engine::get(QueueId id, JobId job_id) {
+Result<JobView> Engine::find_job(QueueId id, JobId job_id) {
   WQ_ENTER();
   for (;;) {
     uint64_t version = 0;
@@ -327,6 +331,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   if (job.last_error) view.last_error = *job.last_error;
   if (job.progress) view.progress = *job.progress;
   view.body = job.body;
+  if (job.packed) view.packing = trusted_packing(job.body.bytes());
 }
 
 JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
@@ -351,6 +356,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.last_error = std::move(stored.error);
   view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
+  view.packing = trusted_packing(view.body.bytes());
   return view;
 }
 

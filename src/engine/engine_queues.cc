@@ -20,6 +20,8 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_full_policy) into.full_policy = from.full_policy;
   if (fields & config_dead_max_count) into.dead_max_count = from.dead_max_count;
   if (fields & config_dead_max_age_ms) into.dead_max_age_ms = from.dead_max_age_ms;
+  if (fields & config_encrypt) into.encrypt = from.encrypt;
+  if (fields & config_compress) into.compress_min_bytes = from.compress_min_bytes;
   if (fields & config_status) {
     into.status = from.status;
     into.pause_kept = from.pause_kept;
@@ -70,6 +72,7 @@ Result<QueueId> Engine::open_queue(std::string_view name, const QueueConfig& con
     command.name = name;
     command.config = wanted;
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(wanted);
   }
   WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
   return id;
@@ -95,6 +98,7 @@ Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
     command.queue = id;
     command.config = wanted;
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(wanted);
   }
   return finish(lsn, call, level_for(call, Durability::power));
 }

@@ -64,14 +64,16 @@ void move_behind(std::vector<Command>& parts, std::vector<Command>& more) {
 }  // namespace
 
 struct Engine::Transaction {
-  Transaction(std::span<const TxnOp> all_ops, std::span<TxnResult> all_results, size_t& failed_op)
-      : ops(all_ops), results(all_results), failed(failed_op) {}
+  Transaction(std::span<const TxnOp> all_ops, std::span<TxnResult> all_results, size_t& failed_op,
+              const Keyring& keys, const RandomBytes& random)
+      : ops(all_ops), results(all_results), failed(failed_op), packer(keys, random) {}
 
   std::span<const TxnOp> ops;
   std::span<TxnResult> results;
   size_t& failed;
 
   // Made before the lock.
+  Packer packer;                                  // of their payloads
   std::vector<std::byte> arena;                   // the envelopes
   std::vector<std::pair<size_t, size_t>> places;  // by operation: offset and size in the arena
   std::vector<std::string> row_keys;              // of all keys
@@ -86,7 +88,7 @@ struct Engine::Transaction {
   Lsn lsn = 0;
 
   Status admit(uint64_t payload_bytes_max, int64_t now_ms);
-  void encode_envelopes(int64_t now_ms);
+  Status encode_envelopes(Engine& engine, int64_t now_ms);
   bool takes_space() const;
 };
 
@@ -117,18 +119,23 @@ Status Engine::Transaction::admit(uint64_t payload_bytes_max, int64_t now_ms) {
 }
 
 // Before the lock: many or large ones must not hold it for long.
-void Engine::Transaction::encode_envelopes(int64_t now_ms) {
+Status Engine::Transaction::encode_envelopes(Engine& engine, int64_t now_ms) {
   Encoder encoder;
-  for (const TxnOp& op : ops) {
+  for (failed = 0; failed < ops.size(); ++failed) {
+    const TxnOp& op = ops[failed];
     places.emplace_back(arena.size(), 0);
     if (op.kind != TxnOp::Kind::enqueue) continue;
-    const JobSpec& spec = op.spec;
-    const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+    const PackPolicy policy = engine.pack_policy(op.queue);
+    Result<Bytes> packed = packer.envelope(encoder, policy, op.spec, now_ms);
+    if (!packed.ok()) {
+      return Status(packed.status().code(), op_text(failed) + packed.status().message());
+    }
+    const Bytes envelope = packed.value();
     places.back().second = envelope.size();
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
+  return {};
 }
 
 // What settles and what makes room goes on when the disk is full.
@@ -223,6 +230,9 @@ Status Engine::build(Transaction& txn) {
     if (WQ_PLANTED(txn_in_part)) break;
     return Status(status.code(), op_text(txn.failed) + status.message());
   }
+  for (const Command& part : txn.enqueues) {
+    WQ_TRY(txn.packer.bind(part.jobs, state_.find_queue(part.queue)->name));
+  }
   move_behind(command.parts, txn.enqueues);
   move_behind(command.parts, txn.settles);
   move_behind(command.parts, txn.writes);
@@ -237,10 +247,10 @@ Status Engine::transact(std::span<const TxnOp> ops, CallOptions& call, std::span
                         size_t& failed) {
   WQ_ENTER();
   failed = ops.size();
-  Transaction txn(ops, results, failed);
+  Transaction txn(ops, results, failed, keyring(), environment_.random_bytes);
   const int64_t now_ms = wall_ms();
   WQ_TRY(txn.admit(options_.payload_bytes_max, now_ms));
-  txn.encode_envelopes(now_ms);
+  WQ_TRY(txn.encode_envelopes(*this, now_ms));
   if (txn.takes_space()) WQ_TRY(wait_for_space());
   const auto all = [&]() WQ_REQUIRES(mutex_) { return build(txn); };
   Status status = with_rows(Family::kv, txn.row_keys, all);

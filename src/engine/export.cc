@@ -29,8 +29,9 @@ bool is_held(JobState state) {
 }  // namespace
 
 struct StoreExport::Cursors {
-  explicit Cursors(const Store& from)
-      : meta(whole(from, Family::meta)),
+  Cursors(const Store& from, const Keyring& keyring)
+      : keys(keyring),
+        meta(whole(from, Family::meta)),
         job(whole(from, Family::job)),
         ready(whole(from, Family::ready)),
         lease(whole(from, Family::lease)),
@@ -39,6 +40,7 @@ struct StoreExport::Cursors {
         kv(whole(from, Family::kv)) {}
 
   Status read_meta(std::string_view only);
+  void open_image(JobImage& image, std::vector<std::byte>& storage) const;
   Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
   Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
@@ -47,11 +49,23 @@ struct StoreExport::Cursors {
   template <typename Visit>
   Status each_kv(int64_t now_ms, Visit&& visit);
 
+  const Keyring& keys;
   std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv;
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
 };
+
+// A payload that does not open goes as it is: a store that has its key reads it there.
+void StoreExport::Cursors::open_image(JobImage& image, std::vector<std::byte>& storage) const {
+  Envelope& envelope = image.envelope;
+  if (!envelope.packing.is_packed()) return;
+  if (envelope.packing.is_sealed()) image.encrypt = EncryptWish::yes;
+  const Result<Bytes> payload = unpack_payload(keys, envelope, image.queue_name, image.id, storage);
+  if (!payload.ok()) return;
+  envelope.payload = payload.value();
+  envelope.packing = Packing();
+}
 
 Status StoreExport::Cursors::read_meta(std::string_view only) {
   for (; meta->valid(); meta->next()) {
@@ -78,6 +92,8 @@ Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportV
   image.row = stored.full_row();
   image.queue_name = queue.name;
   WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
+  std::vector<std::byte> storage;
+  open_image(image, storage);
   ++told;
   return visitor.on_job(image);
 }
@@ -132,7 +148,8 @@ Status StoreExport::Cursors::each_kv(int64_t now_ms, Visit&& visit) {
   return kv->status();
 }
 
-StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
+StoreExport::StoreExport(const Store& store, const Keyring& keys)
+    : cursors_(std::make_unique<Cursors>(store, keys)) {}
 StoreExport::~StoreExport() = default;
 
 Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisitor& visitor) {

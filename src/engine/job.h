@@ -52,6 +52,7 @@ struct Job {
   JobState state = JobState::gone;
   uint8_t priority = default_priority;
   DeadReason reason = DeadReason::none;
+  bool packed = false;   // its payload, see packing.h
   bool claimed = false;  // named by the command under construction, so that it is not named twice
   StoredPlace stored;
   uint64_t changed_in = 0;   // number of the latest freeze when it became dirty; see State

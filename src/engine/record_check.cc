@@ -2,6 +2,7 @@
 // is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
 #include <bitset>
 
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -73,7 +74,9 @@ const char* check_settle_item(const SettleItem& item) {
   if (item.kind == SettleKind::release && item.reason != DeadReason::none) {
     return "release with a reason";
   }
-  if (!is_workers_reason(item.reason)) return "reason of a settle";
+  if (!is_workers_reason(item.reason) && item.reason != DeadReason::unreadable) {
+    return "reason of a settle";
+  }
   return nullptr;
 }
 
@@ -298,6 +301,23 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
   return "unknown kind of backoff";
 }
 
+const char* check_packing(Bytes payload, const Packing& packing) {
+  if (!packing.is_packed()) {
+    if (packing.plain_bytes != 0) return "plain size of a payload that is not packed";
+    return payload.size() > payload_bytes_absolute_max ? "payload size" : nullptr;
+  }
+  if ((packing.flags & ~(packing_compressed | packing_sealed)) != 0) return "unknown packing";
+  if (packing.plain_bytes > payload_bytes_absolute_max) return "plain size of a payload";
+  size_t bytes = payload.size();
+  if (packing.is_sealed()) {
+    if (bytes < seal_extra_bytes) return "sealed payload is too short";
+    bytes -= seal_extra_bytes;
+  }
+  const bool compressed = (packing.flags & packing_compressed) != 0;
+  const bool fits = compressed ? bytes < packing.plain_bytes : bytes == packing.plain_bytes;
+  return fits ? nullptr : "size of a packed payload";
+}
+
 const char* check_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) return "max retries";
   if (config.lease_ms < 1 || config.lease_ms > delay_ms_max) return "lease time";
@@ -309,6 +329,7 @@ const char* check_config(const QueueConfig& config) {
   if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
   if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
+  if (config.compress_min_bytes > payload_bytes_absolute_max) return "least size to compress";
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 #include "engine/schema/command_generated.h"
 #include "engine/schema/envelope_generated.h"
@@ -81,10 +82,12 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
+  table.add_compress_min_bytes(config.compress_min_bytes);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
   table.add_full_policy(static_cast<uint8_t>(config.full_policy));
   table.add_pause_kept(config.pause_kept);
+  table.add_encrypt(config.encrypt);
   return table.Finish();
 }
 
@@ -364,8 +367,9 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                        int64_t enqueued_ms, const JobTraits& traits) {
-  WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
+                        int64_t enqueued_ms, const JobTraits& traits, const Packing& packing) {
+  WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max + seal_extra_bytes);
+  WQ_CHECK(!check_packing(payload, packing));
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
   WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
@@ -391,6 +395,8 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   table.add_headers(header_vector);
   table.add_backoff(policy);
   table.add_traits(more);
+  table.add_plain_bytes(packing.plain_bytes);
+  table.add_packing(packing.flags);
   b.Finish(table.Finish());
   return impl_->envelope.bytes();
 }

@@ -1,5 +1,6 @@
 // Reading envelopes, and the small tables that several records share.
 #include "base/check.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 #include "engine/schema/envelope_generated.h"
 
@@ -72,7 +73,10 @@ const char* check_aligned_envelope(const AlignedImage& image) {
   if (!verifier.VerifyBuffer<fb::Envelope>()) return "envelope is not well formed";
   const auto* table = flatbuffers::GetRoot<fb::Envelope>(image.data());
   if (table->enqueued_ms() < 0) return "enqueue time is negative";
-  if (vector_bytes(table->payload()).size() > payload_bytes_absolute_max) return "payload size";
+  const Packing packing{table->packing(), table->plain_bytes()};
+  const Bytes payload = vector_bytes(table->payload());
+  if (const char* reason = check_packing(payload, packing)) return reason;
+  if (packing.is_sealed() && seal_key_id(payload) == 0) return "sealed payload of no job";
   if (table->backoff() != nullptr) {
     BackoffParts parts;
     if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
@@ -117,6 +121,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.dead_max_count = table->dead_max_count();
   out.dead_max_age_ms = table->dead_max_age_ms();
   out.pause_kept = table->pause_kept();
+  out.encrypt = table->encrypt();
+  out.compress_min_bytes = table->compress_min_bytes();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -128,6 +134,7 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   Envelope envelope;
   envelope.payload = image.in_input(vector_bytes(table->payload()));
   envelope.enqueued_ms = table->enqueued_ms();
+  envelope.packing = {table->packing(), table->plain_bytes()};
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
     for (std::string_view* view : {&envelope.traits.key, &envelope.traits.idempotency_key}) {
@@ -195,6 +202,16 @@ bool trusted_has_traits(Bytes envelope) {
   const auto* root =
       reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
   return root->GetPointer<const uint8_t*>(fb::Envelope::VT_TRAITS) != nullptr;
+}
+
+Packing trusted_packing(Bytes envelope) {
+  using flatbuffers::ReadScalar;
+  using flatbuffers::uoffset_t;
+  const auto* start = reinterpret_cast<const uint8_t*>(envelope.data());
+  const auto* root =
+      reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
+  return {root->GetField<uint8_t>(fb::Envelope::VT_PACKING, 0),
+          root->GetField<uint32_t>(fb::Envelope::VT_PLAIN_BYTES, 0)};
 }
 
 Header trusted_header(Bytes envelope, size_t i) {

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "engine/payload_seal.h"
 #include "engine/record.h"
 #include "engine/record_internal.h"
 
@@ -205,6 +206,10 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
   if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
   if (config.pause_kept) json.flag("pause_kept", true);
+  if (config.encrypt) json.flag("encrypt", true);
+  if (config.compress_min_bytes != 0) {
+    json.number("compress_min_bytes", config.compress_min_bytes);
+  }
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);
@@ -223,6 +228,14 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.close('}');
 }
 
+void add_packing(JsonLine& json, Bytes envelope) {
+  const Packing packing = trusted_packing(envelope);
+  if (!packing.is_packed()) return;
+  json.number("plain_bytes", packing.plain_bytes);
+  if ((packing.flags & packing_compressed) != 0) json.flag("compressed", true);
+  if (packing.is_sealed()) json.number("key_id", seal_key_id(trusted_payload(envelope)));
+}
+
 void add_jobs(JsonLine& json, const std::vector<NewJob>& jobs) {
   json.key("jobs");
   json.open('[');
@@ -234,6 +247,7 @@ void add_jobs(JsonLine& json, const std::vector<NewJob>& jobs) {
     if (job.max_attempts != 0) json.number("max_attempts", job.max_attempts);
     if (!job.envelope.empty()) {
       json.number("payload_bytes", trusted_payload(job.envelope).size());
+      add_packing(json, job.envelope);
       json.number("envelope_bytes", job.envelope.size());
     }
     json.close('}');

@@ -336,6 +336,7 @@ Status Engine::start_run() {
   opened_wall_ms_ = wall_ms();
   opened_mono_ns_ = environment_.clock->mono_ns();
   for (const auto& [name, queue] : state_.queues()) {
+    note_packing(queue->config);
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
       ++recovery_.leases_kept;
       const int64_t length_ms = job->deadline_ms - job->leased_ms;

@@ -97,6 +97,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
+  job->packed = trusted_packing(job->body.bytes()).is_packed();
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
@@ -114,6 +115,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
+  job->packed = trusted_packing(job->body.bytes()).is_packed();
   job->state = row.state;
   job->reason = row.reason;
   job->epoch = row.epoch;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "engine/kv.h"
+#include "engine/packing.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
@@ -38,8 +39,10 @@ struct StoreImage {
 struct JobImage {
   JobId id = 0;
   JobRow row;
+  // Its payload is packed only if it could not be opened, or not be looked at.
   Envelope envelope;
   std::string_view queue_name;
+  EncryptWish encrypt = EncryptWish::by_queue;  // yes = it is, or was, sealed
 };
 
 struct ExportVisitor {
@@ -56,7 +59,7 @@ struct ExportVisitor {
 // queues count. An empty `only` takes all queues; a single one goes without the kv rows.
 class StoreExport {
  public:
-  explicit StoreExport(const Store& store);
+  StoreExport(const Store& store, const Keyring& keys);
   ~StoreExport();
   StoreExport(const StoreExport&) = delete;
   StoreExport& operator=(const StoreExport&) = delete;

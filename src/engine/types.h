@@ -43,8 +43,9 @@ enum class DeadReason : uint8_t {
   cancelled = 6,  // 6 to 8 come from workers only
   expired = 7,
   unknown_type = 8,
+  unreadable = 9,  // its payload does not open with the keys of the store
 };
-constexpr DeadReason dead_reason_last = DeadReason::unknown_type;
+constexpr DeadReason dead_reason_last = DeadReason::unreadable;
 
 // What a worker can know; the others are the engine's own findings. none = failed.
 constexpr bool is_workers_reason(DeadReason reason) {
@@ -94,9 +95,11 @@ struct QueueConfig {
   uint64_t max_depth = 0;
   uint64_t max_bytes = 0;
   FullPolicy full_policy = FullPolicy::refuse;
-  uint64_t dead_max_count = 0;  // of dead letters; the oldest go first; 0 = no limit
-  int64_t dead_max_age_ms = 0;  // since they died; 0 = no limit
-  bool pause_kept = false;      // disabled: and paused as well, so that enable leads to paused
+  uint64_t dead_max_count = 0;      // of dead letters; the oldest go first; 0 = no limit
+  int64_t dead_max_age_ms = 0;      // since they died; 0 = no limit
+  bool pause_kept = false;          // disabled: and paused as well, so that enable leads to paused
+  bool encrypt = false;             // payloads are sealed; see packing.h
+  uint32_t compress_min_bytes = 0;  // payloads from this size on are compressed; 0 = none
 
   bool operator==(const QueueConfig&) const = default;
 };

@@ -154,6 +154,8 @@ THIRD_PARTY = {
     "rocksdb/*": ("src/engine/store_rocks*.cc",),
     "liburing.h": ("src/io/uring_io.cc",),
     "xxhash.h": ("src/base/hash.cc",),
+    "openssl/*": ("src/engine/payload_seal.cc",),
+    "zstd.h": ("src/engine/payload_compress.cc",),
     "flatbuffers/*": ("src/engine/record*.cc",),
     "*_generated.h": ("src/engine/record*.cc",),
     "CLI/*": ("src/cli/*",),

@@ -95,6 +95,8 @@ const CommandRule command_rules[] = {
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
     {"full policy", CommandType::queue_configure,
      [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
+    {"least size to compress", CommandType::queue_configure,
+     [](Command& c) { c.config.compress_min_bytes = payload_bytes_absolute_max + 1; }},
     {"dead age", CommandType::queue_configure, [](Command& c) { c.config.dead_max_age_ms = -1; }},
     {"pause kept", CommandType::queue_configure, [](Command& c) { c.config.pause_kept = true; }},
     {"backoff kind", CommandType::queue_configure,
@@ -168,7 +170,7 @@ const CommandRule command_rules[] = {
      }},
     {"reason unknown", CommandType::settle,
      [](Command& c) {
-       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(9)};
+       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(10)};
      }},
     {"number of delays", CommandType::expire,
      [](Command& c) {
@@ -238,7 +240,8 @@ flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const Queu
       static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
       policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
       config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
-      config.dead_max_count, config.dead_max_age_ms, config.pause_kept);
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept, config.encrypt,
+      config.compress_min_bytes);
 }
 
 // Encodes without any rule, field by field as the command has them.
@@ -484,7 +487,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.queue = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = JobState::gone; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = static_cast<JobState>(6); }));
-  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(9); }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(10); }));
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));

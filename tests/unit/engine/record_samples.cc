@@ -94,6 +94,8 @@ QueueConfig SampleMaker::config() {
   out.dead_max_count = number();
   out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
+  out.encrypt = prng_.below(2) == 0;
+  out.compress_min_bytes = static_cast<uint32_t>(prng_.below(payload_bytes_absolute_max + 1));
   return out;
 }
 
@@ -230,7 +232,7 @@ JobRow SampleMaker::job_row() {
   out.queue = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.state = static_cast<JobState>(1 + prng_.below(5));
   out.priority = static_cast<uint8_t>(prng_.next());
-  out.reason = static_cast<DeadReason>(prng_.below(9));
+  out.reason = static_cast<DeadReason>(prng_.below(10));
   out.epoch = static_cast<uint32_t>(prng_.next());
   out.attempts = static_cast<uint32_t>(prng_.below(10));
   out.exceptions = static_cast<uint32_t>(prng_.below(10));
