@@ -197,6 +197,7 @@ extern "C" {
 #define WQ_E_FORKED (-22)    /* opened before a fork, in another process; see Fork */
 #define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
 #define WQ_E_READ_ONLY (-24) /* reserved: no call opens a store for reading only yet */
+#define WQ_E_NO_KEY (-25)    /* no key of the store opens or seals the payload; see ENCRYPTION */
 
 /* Limits: may go away by itself or by an operator's hand. */
 #define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
@@ -245,6 +246,7 @@ extern "C" {
 #define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
 #define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
 #define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
+#define WQ_DEAD_UNREADABLE 9u   /* its payload did not open when it was leased; see ENCRYPTION */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -286,6 +288,8 @@ extern "C" {
 #define WQ_CONFIG_FULL_POLICY 0x40000u
 #define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
 #define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
+#define WQ_CONFIG_ENCRYPT (1u << 26)
+#define WQ_CONFIG_COMPRESS (1u << 27)
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -307,6 +311,9 @@ extern "C" {
 #define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
                                    and write nothing; ids and LSN are 0. In wq_enqueue_many all
                                    specs have it or none */
+/* Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION. */
+#define WQ_JOB_ENCRYPT (1u << 26)
+#define WQ_JOB_PLAIN (1u << 27)
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -381,6 +388,13 @@ typedef struct wq_token {
   uint64_t generation;
 } wq_token;
 
+/* A key that payloads are sealed with. */
+typedef struct wq_key {
+  uint32_t id; /* 1 and up: your number for it, stored with each job */
+  uint32_t reserved_0;
+  wq_bytes bytes; /* 32 random ones */
+} wq_key;
+
 /* ================================================================================ sized structs */
 
 /* What went wrong. Filled by every call that is given one. */
@@ -423,8 +437,13 @@ typedef struct wq_store_options {
   uint32_t reserved_0;
   uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
                                     WQ_E_FULL, all else goes on; 0: none. Not stored */
+  const wq_key *keys;            /* all that jobs may be sealed with; copied, wiped at the end */
+  size_t keys_count;             /* up to 1,000 */
+  uint32_t current_key;          /* id of the one that seals new payloads; 0: none does */
+  uint32_t reserved_1;
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT \
+  {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -537,9 +556,12 @@ typedef struct wq_queue_config {
                                 leads to WQ_STATUS_PAUSED */
   uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
   int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
+  uint32_t encrypt;        /* 1: payloads of new jobs are sealed; 0, the default: they are not */
+  uint32_t compress_min_bytes; /* payloads of new jobs from this size on are compressed, if that
+                                  makes them smaller; 0, the default: none. Up to 256 MiB */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT                                                                \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_CONFIG_INIT                                                                      \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -684,13 +706,16 @@ typedef struct wq_job {
   int64_t expires_at_ms;
   int64_t retry_until_ms;
   uint32_t max_exceptions;
-  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT, WQ_JOB_ENCRYPT if it is sealed */
   wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
   int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
+  int32_t payload_code;       /* WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT,
+                                 WQ_E_NO_MEMORY. Never of a job that was leased */
+  uint32_t key_id;            /* that its payload is sealed with; 0: it is not sealed */
 } wq_job;
 #define WQ_JOB_INIT                                                                            \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -825,7 +850,8 @@ typedef struct wq_job_record {
   int64_t retry_until_ms;
   int64_t timeout_ms;
   uint32_t max_exceptions;
-  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT; WQ_JOB_ENCRYPT: it was sealed, an import
+                             seals it */
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
@@ -837,11 +863,15 @@ typedef struct wq_job_record {
   wq_bytes idempotency_key;
   int64_t idempotency_ms;
   int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
+  uint32_t packing;       /* not 0: `payload` is as the store has it, since no key of the store
+                             opened it. An import takes it so, and any store with the key opens it
+                             as that of the same job id in a queue of the same name */
+  uint32_t plain_bytes;   /* with packing: size of the payload as it was given */
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1709,6 +1739,58 @@ WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, si
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
                               wq_error *err);
+
+/* =================================================================================== encryption */
+
+/* ENCRYPTION. The payload of a job is sealed (AES-256-GCM) before it is stored if its queue is
+ * configured so (`encrypt`), or its spec says so (WQ_JOB_ENCRYPT; WQ_JOB_PLAIN says no). It is in
+ * no file of the store then, nor in a backup; whoever reads a job gets it as it was given. Only the
+ * payload: names, headers, keys, error texts, notes and kv values are stored as they are, and the
+ * length of a payload shows.
+ *
+ * Keys are given when the store is opened (wq_store_options.keys) and are never stored or told. Do
+ * not make them of passwords. `current_key` seals; all of them open. To rotate, open with a new key
+ * as the current one and keep the old ones until wq_store_get_keys counts no job of theirs; take
+ * a new one before a key has sealed 2^32 payloads. Opening a store asks for no key, nor do backup,
+ * restore, verify and repair.
+ *
+ * A sealed payload belongs to its job: copied over that of another one, or altered, it does not
+ * open. Nor does it if its key is not there, or is another one. That concerns this job alone:
+ *   - wq_lease fails it, as dead with reason WQ_DEAD_UNREADABLE and the cause as its error text,
+ *     whatever attempts are left, and goes on to the next. With its key it comes back by
+ *     wq_dead_replay, or wq_dead_replay_many with that reason.
+ *   - wq_job_get and wq_dead_list tell it without a payload, and why in payload_code.
+ *   - wq_store_export gives the payload as it is stored; see wq_job_record.
+ * A store without any keys leases nothing from a queue that encrypts: WQ_E_NO_KEY, and the jobs
+ * stay as they are. Without a current key, enqueueing what is to be sealed answers WQ_E_NO_KEY.
+ *
+ * COMPRESSION. Payloads from compress_min_bytes on are compressed (zstd, before they are sealed) if
+ * that makes them smaller. Do not compress sealed payloads in which a secret stands beside what
+ * others may choose: the length tells of the one through the other.
+ *
+ * Limits, quota and statistics count what is stored: compressed, and with 88 bytes for the seal. */
+
+/* One key that the store was given, or that a stored job is sealed with. */
+typedef struct wq_key_use {
+  uint32_t struct_size;
+  uint32_t id;
+  uint64_t jobs;  /* sealed with it; some of them may have ended just now */
+  uint32_t flags; /* WQ_KEY_... */
+  uint32_t reserved_0;
+} wq_key_use;
+#define WQ_KEY_USE_INIT {sizeof(wq_key_use), 0, 0, 0, 0}
+#define WQ_KEY_KNOWN 1u   /* the store was opened with it */
+#define WQ_KEY_CURRENT 2u /* new payloads are sealed with it */
+
+/* Tell which keys the store has and needs, by id. Reads every stored job, after a checkpoint.
+ * *count is how many there are; the first `n` of them are written to `uses`, which may be NULL for
+ * none. use_size is sizeof uses[0].
+ * Returns: WQ_OK, WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_CORRUPT, WQ_E_IO, WQ_E_NO_SPACE,
+ *          WQ_E_POISONED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for the checkpoint and the reading.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_get_keys(wq_store *store, wq_key_use *uses, size_t n, size_t use_size,
+                                 size_t *count, wq_error *err);
 
 /* ============================================================================= completion queue */
 

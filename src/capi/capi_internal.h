@@ -28,7 +28,8 @@ constexpr size_t queues_per_lease_max = 256;
 
 struct StoreCore {
   std::unique_ptr<Io> io;
-  std::unique_ptr<Engine> engine;  // uses io; destroyed first
+  Keyring keyring;
+  std::unique_ptr<Engine> engine;  // uses io and keyring; destroyed first
   std::atomic<uint32_t> references{1};
 };
 
@@ -248,6 +249,10 @@ constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES
                                        WQ_CONFIG_DEAD_MAX_AGE;
 void read_limits(const wq_queue_config& in, QueueConfig& out);
 void write_limits(const QueueConfig& in, wq_queue_config& out);
+// What is done to payloads. payload.cc
+Status read_keys(const wq_store_options& in, Keyring& out);
+Status read_packing(const wq_queue_config& in, QueueConfig& out);
+Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);

@@ -24,6 +24,11 @@ WQ_SIZE(wq_token, 16);
 WQ_AT(wq_token, id, 0);
 WQ_AT(wq_token, generation, 8);
 
+WQ_SIZE(wq_key, 24);
+WQ_AT(wq_key, id, 0);
+WQ_AT(wq_key, reserved_0, 4);
+WQ_AT(wq_key, bytes, 8);
+
 WQ_SIZE(wq_error, 256);
 WQ_AT(wq_error, struct_size, 0);
 WQ_AT(wq_error, code, 4);
@@ -39,7 +44,7 @@ WQ_AT(wq_call, cq, 8);
 WQ_AT(wq_call, user_data, 16);
 WQ_AT(wq_call, lsn, 24);
 
-WQ_SIZE(wq_store_options, 80);
+WQ_SIZE(wq_store_options, 104);
 WQ_AT(wq_store_options, struct_size, 0);
 WQ_AT(wq_store_options, flags, 4);
 WQ_AT(wq_store_options, io_backend, 8);
@@ -53,6 +58,10 @@ WQ_AT(wq_store_options, memory_window_ms, 56);
 WQ_AT(wq_store_options, events_max, 64);
 WQ_AT(wq_store_options, reserved_0, 68);
 WQ_AT(wq_store_options, quota_bytes, 72);
+WQ_AT(wq_store_options, keys, 80);
+WQ_AT(wq_store_options, keys_count, 88);
+WQ_AT(wq_store_options, current_key, 96);
+WQ_AT(wq_store_options, reserved_1, 100);
 
 WQ_SIZE(wq_recovery, 272);
 WQ_AT(wq_recovery, struct_size, 0);
@@ -126,7 +135,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 376);
+WQ_SIZE(wq_queue_config, 384);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -149,6 +158,8 @@ WQ_AT(wq_queue_config, full_policy, 352);
 WQ_AT(wq_queue_config, consumers_paused, 356);
 WQ_AT(wq_queue_config, dead_max_count, 360);
 WQ_AT(wq_queue_config, dead_max_age_ms, 368);
+WQ_AT(wq_queue_config, encrypt, 376);
+WQ_AT(wq_queue_config, compress_min_bytes, 380);
 
 WQ_SIZE(wq_queue_stats, 184);
 WQ_AT(wq_queue_stats, struct_size, 0);
@@ -242,7 +253,7 @@ WQ_AT(wq_settle_item, error, 40);
 WQ_AT(wq_settle_item, reason, 56);
 WQ_AT(wq_settle_item, reserved_0, 60);
 
-WQ_SIZE(wq_job, 208);
+WQ_SIZE(wq_job, 216);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -271,6 +282,8 @@ WQ_AT(wq_job, max_exceptions, 176);
 WQ_AT(wq_job, flags, 180);
 WQ_AT(wq_job, progress, 184);
 WQ_AT(wq_job, first_dead_ms, 200);
+WQ_AT(wq_job, payload_code, 208);
+WQ_AT(wq_job, key_id, 212);
 
 WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -339,7 +352,7 @@ WQ_AT(wq_queue_record, created_ms, 24);
 WQ_AT(wq_queue_record, config, 32);
 WQ_AT(wq_queue_record, stats, 40);
 
-WQ_SIZE(wq_job_record, 312);
+WQ_SIZE(wq_job_record, 320);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -382,6 +395,8 @@ WQ_AT(wq_job_record, key_until_ms, 272);
 WQ_AT(wq_job_record, idempotency_key, 280);
 WQ_AT(wq_job_record, idempotency_ms, 296);
 WQ_AT(wq_job_record, first_dead_ms, 304);
+WQ_AT(wq_job_record, packing, 312);
+WQ_AT(wq_job_record, plain_bytes, 316);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);
@@ -527,3 +542,10 @@ WQ_AT(wq_queue_explanation, lease_rate_1m, 96);
 WQ_AT(wq_queue_explanation, lease_rate_5m, 104);
 WQ_AT(wq_queue_explanation, ack_rate_1m, 112);
 WQ_AT(wq_queue_explanation, ack_rate_5m, 120);
+
+WQ_SIZE(wq_key_use, 24);
+WQ_AT(wq_key_use, struct_size, 0);
+WQ_AT(wq_key_use, id, 4);
+WQ_AT(wq_key_use, jobs, 8);
+WQ_AT(wq_key_use, flags, 16);
+WQ_AT(wq_key_use, reserved_0, 20);

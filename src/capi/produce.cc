@@ -23,9 +23,11 @@ Status HeaderViews::read(const wq_header* headers, size_t count) {
 }
 
 Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
+  constexpr uint32_t known =
+      WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN | WQ_JOB_ENCRYPT | WQ_JOB_PLAIN;
   if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
   out.dry_run = in.flags & WQ_JOB_DRY_RUN;
+  WQ_TRY(read_encrypt_flags(in.flags, out.encrypt));
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");

@@ -6,11 +6,13 @@ namespace {
 
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits;
-static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
-                              config_durability | config_backoff | config_version | config_job_ttl |
-                              config_max_depth | config_max_bytes | config_full_policy |
-                              config_dead_max_count | config_dead_max_age_ms));
+                                 WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
+                                 WQ_CONFIG_ENCRYPT | WQ_CONFIG_COMPRESS;
+static_assert(config_bits ==
+              (config_max_running | config_max_retries | config_lease_ms | config_durability |
+               config_backoff | config_version | config_job_ttl | config_max_depth |
+               config_max_bytes | config_full_policy | config_dead_max_count |
+               config_dead_max_age_ms | config_encrypt | config_compress));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -24,6 +26,7 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.job_ttl_ms = in->job_ttl_ms;
   if (in->reserved_0 != 0) return unknown_bits("config.reserved_0", in->reserved_0);
   read_limits(*in, out);
+  WQ_TRY(read_packing(*in, out));
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
       return invalid_field("config.durability", "is no durability level");
@@ -121,6 +124,8 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_jitter_permille = in.backoff.jitter_permille;
   out.job_ttl_ms = in.job_ttl_ms;
   write_limits(in, out);
+  out.encrypt = in.encrypt;
+  out.compress_min_bytes = in.compress_min_bytes;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }

@@ -54,6 +54,9 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.timeout_ms = traits.timeout_ms;
   out.max_exceptions = traits.max_exceptions;
   out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  if (job.encrypt == EncryptWish::yes) out.flags |= WQ_JOB_ENCRYPT;
+  out.packing = job.envelope.packing.flags;
+  out.plain_bytes = job.envelope.packing.plain_bytes;
   out.backoff_jitter_permille = backoff.jitter_permille;
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
@@ -136,6 +139,7 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
   read_limits(*in, out);
+  WQ_TRY(read_packing(*in, out));
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -186,9 +190,8 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
 }
 
 Status read_limits(const wq_job_record& in, Envelope& out) {
-  if (in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT) {
-    return unknown_bits("job.flags", in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT);
-  }
+  constexpr uint32_t known = WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_ENCRYPT;
+  if (in.flags & ~known) return unknown_bits("job.flags", in.flags & ~known);
   if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
   out.traits.expires_ms = in.expires_at_ms;
   out.traits.retry_until_ms = in.retry_until_ms;
@@ -228,6 +231,9 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   WQ_TRY(read_limits(in, envelope));
+  WQ_TRY(read_encrypt_flags(in.flags, out.encrypt));
+  if (in.packing > UINT8_MAX) return invalid_field("packing", "is not known");
+  envelope.packing = {static_cast<uint8_t>(in.packing), in.plain_bytes};
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
   if (in.headers_count > headers_count_max) {

@@ -61,7 +61,7 @@ void add_dead_filters(CLI::App& command, DeadOptions& options) {
       .add_option("--reason", options.reason,
                   "Why: failed, lease_expired, timeout, ... (docs/CLI.md)")
       ->check(CLI::IsMember({"failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
-                             "cancelled", "expired", "unknown_type"})
+                             "cancelled", "expired", "unknown_type", "unreadable"})
                   .description(""));
   command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
   command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
@@ -172,7 +172,8 @@ dropped.
 
   wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
-  wq queue set mail --dead-max 10000 --dead-age 30d)");
+  wq queue set mail --dead-max 10000 --dead-age 30d
+  wq queue set mail --encrypt on --compress 4KiB   # new payloads; keys: wq help keyring)");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
       ->check(
@@ -180,9 +181,8 @@ dropped.
   command.add_option("--max-retries", o.max_retries, "Attempts after the first")
       ->check(CLI::Range(0, 1'000'000).description(""));
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
-  command.add_option(
-      "--backoff", o.backoff,
-      "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
+  command.add_option("--backoff", o.backoff,
+                     "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command
       .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
       ->type_name("DURATION");
@@ -202,6 +202,11 @@ dropped.
       .add_option("--dead-age", o.dead_age,
                   "Drop dead letters this long after their death; 0: never")
       ->type_name("DURATION");
+  command.add_option("--encrypt", o.encrypt, "Seal payloads: on, off")
+      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->type_name("on|off");
+  command.add_option("--compress", o.compress, "Compress payloads from this size on, or off")
+      ->type_name("SIZE");
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {

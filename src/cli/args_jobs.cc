@@ -84,6 +84,10 @@ void add_push(CLI::App& app, Command& chosen) {
       ->type_name("TIME");
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
+  CLI::Option* const encrypt =
+      command.add_flag("--encrypt", o.encrypt, "Seal the payload, whatever the queue says");
+  command.add_flag("--plain", o.plain, "Do not seal it, whatever the queue says")
+      ->excludes(encrypt);
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
   add_key_options(command, o.keys);

@@ -30,6 +30,8 @@ struct PushOptions {
   bool ids = false;
   KeyOptions keys;
   bool test = false;
+  bool encrypt = false;
+  bool plain = false;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -99,6 +101,9 @@ int run_key_show(Context& context, const KeyCommandOptions& options);
 int run_key_cancel(Context& context, const KeyCommandOptions& options);
 int run_key_release(Context& context, const KeyCommandOptions& options);
 
+// ---- keyring.cc
+int run_keyring(Context& context);
+
 // ---- inspect.cc
 struct StatOptions {
   std::string queue;  // empty: all
@@ -141,6 +146,7 @@ struct QueueSetOptions {
   std::string queue;
   std::string lease, backoff, durability, job_ttl;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
+  std::string encrypt, compress;         // on, off; a size, off; empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1;
 };

@@ -69,7 +69,9 @@ Record queue_record(const wq_queue_record& queue) {
       .add("max_bytes", config.max_bytes)
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
-      .add("dead_max_age_ms", config.dead_max_age_ms);
+      .add("dead_max_age_ms", config.dead_max_age_ms)
+      .add("encrypt", config.encrypt != 0)
+      .add("compress_min_bytes", config.compress_min_bytes);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -116,6 +118,8 @@ Record job_record(const wq_job_record& job) {
   }
   if (job.timeout_ms != 0) record.add("timeout_ms", job.timeout_ms);
   if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) record.add("fail_on_timeout", true);
+  if (job.flags & WQ_JOB_ENCRYPT) record.add("encrypt", true);
+  if (job.packing != 0) record.add("packing", job.packing).add("plain_bytes", job.plain_bytes);
   if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
   if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
   if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);

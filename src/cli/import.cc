@@ -158,6 +158,11 @@ void read_limits(Members& members, ImportedJob& job) {
     if (!flag.is_boolean()) fail_field("fail_on_timeout", "must be true or false");
     if (flag.get<bool>()) record.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
   }
+  if (members.has("encrypt") && members.flag("encrypt")) record.flags |= WQ_JOB_ENCRYPT;
+  if (members.has("packing")) {
+    record.packing = members.small("packing");
+    record.plain_bytes = members.small("plain_bytes");
+  }
   if (members.has("progress") || members.has("progress_base64")) {
     job.progress = members.bytes("progress");
   }
@@ -229,6 +234,9 @@ void read_limits(Members& settings, wq_queue_config& config) {
   config.full_policy = settings.one_of("full_policy", policy_names);
   config.dead_max_count = settings.number("dead_max_count");
   config.dead_max_age_ms = settings.time("dead_max_age_ms");
+  if (!settings.has("encrypt")) return;
+  config.encrypt = settings.flag("encrypt");
+  config.compress_min_bytes = settings.small("compress_min_bytes");
 }
 
 class Importer {

@@ -206,7 +206,7 @@ int run_show(Context& context, const ShowOptions& options) {
   }
   Output& out = context.out();
   if (!options.payload_file.empty()) {
-    write_payload(out, options.payload_file, view_of(job_at(batch, 0).payload));
+    write_payload(out, options.payload_file, job_at(batch, 0));
   } else if (out.json()) {
     out.record(job_record(batch, 0));
   } else {

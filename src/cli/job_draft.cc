@@ -198,6 +198,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.timeout_ms = draft.timeout_ms;
     spec.max_exceptions = draft.max_exceptions;
     if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+    spec.flags |= draft.encrypt_flag;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
     fill_keys(draft.keys, spec);
     specs_.push_back(spec);

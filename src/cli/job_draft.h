@@ -37,6 +37,7 @@ struct JobDraft {
   int64_t expires_at_ms = 0, retry_until_ms = 0, timeout_ms = 0;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  uint32_t encrypt_flag = 0;  // WQ_JOB_ENCRYPT, WQ_JOB_PLAIN; 0: as the queue is configured
   JobKeys keys;
 };
 

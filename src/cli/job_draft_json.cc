@@ -129,6 +129,9 @@ bool read_limit(const std::string& name, const Json& value, JobDraft& draft) {
   } else if (name == "fail_on_timeout") {
     if (!value.is_boolean()) fail_field(name, "must be true or false");
     draft.fail_on_timeout = value.get<bool>();
+  } else if (name == "encrypt") {
+    if (!value.is_boolean()) fail_field(name, "must be true or false");
+    draft.encrypt_flag = value.get<bool>() ? WQ_JOB_ENCRYPT : WQ_JOB_PLAIN;
   } else {
     return false;
   }
@@ -215,7 +218,7 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
-               "max_exceptions, expires_at_ms, unique, debounce, idempotency");
+               "max_exceptions, expires_at_ms, unique, debounce, idempotency, encrypt");
   }
 }
 

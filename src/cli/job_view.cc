@@ -130,6 +130,8 @@ Record job_record(const Batch& batch, size_t i) {
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
   record.add("headers", headers_record(batch, i));
+  if (job.key_id != 0) record.add("key", job.key_id);
+  if (job.payload_code != WQ_OK) record.add("payload_error", wq_error_name(job.payload_code));
   record.add_bytes("payload", view_of(job.payload));
   return record;
 }
@@ -161,14 +163,21 @@ void print_job(Output& out, const Batch& batch, size_t i) {
     card.add("  last error", printable(view_of(job.last_error), payload_preview_columns));
   }
   if (job.headers_count > 0) card.add("  headers", header_lines(batch, i, job.headers_count));
-  card.add("  payload", format_bytes(job.payload.len));
+  card.add("  payload", job.payload_code == WQ_OK ? format_bytes(job.payload.len) : "unreadable");
+  if (job.key_id != 0) card.add("  sealed with", "key " + std::to_string(job.key_id));
   card.print(out);
   if (job.payload.len > 0) {
     out.line("  " + printable(view_of(job.payload), payload_preview_columns));
   }
 }
 
-void write_payload(Output& out, const std::string& file, std::string_view payload) {
+void write_payload(Output& out, const std::string& file, const wq_job& job) {
+  if (job.payload_code != WQ_OK) {
+    throw Failure{exit_code_of(job.payload_code), job.payload_code,
+                  "the payload of job " + std::to_string(job.id) +
+                      " does not open: " + wq_strerror(job.payload_code)};
+  }
+  std::string_view payload = view_of(job.payload);
   if (file == "-") {
     out.raw(payload);
     return;

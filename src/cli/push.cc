@@ -224,6 +224,8 @@ JobDraft base_draft(const PushOptions& options) {
   draft.max_attempts = options.max_attempts;
   draft.max_exceptions = options.max_exceptions;
   draft.fail_on_timeout = options.fail_on_timeout;
+  if (options.encrypt) draft.encrypt_flag = WQ_JOB_ENCRYPT;
+  if (options.plain) draft.encrypt_flag = WQ_JOB_PLAIN;
   if (!options.expires.empty()) draft.expires_at_ms = parse_ahead_ms("--expires", options.expires);
   if (!options.retry_until.empty()) {
     draft.retry_until_ms = parse_ahead_ms("--retry-until", options.retry_until);

@@ -32,6 +32,19 @@ void set_limits(const QueueSetOptions& options, wq_queue_config& config) {
   }
 }
 
+void set_packing(const QueueSetOptions& options, wq_queue_config& config) {
+  if (!options.encrypt.empty()) {
+    config.fields |= WQ_CONFIG_ENCRYPT;
+    config.encrypt = options.encrypt == "on";
+  }
+  if (options.compress.empty()) return;
+  config.fields |= WQ_CONFIG_COMPRESS;
+  if (options.compress == "off") return;
+  const uint64_t bytes = parse_size("--compress", options.compress);
+  if (bytes > UINT32_MAX) fail_usage("--compress: is over 256 MiB");
+  config.compress_min_bytes = static_cast<uint32_t>(bytes);
+}
+
 wq_queue_config wanted_config(const QueueSetOptions& options) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   if (options.max_running >= 0) {
@@ -67,6 +80,7 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     }
   }
   set_limits(options, config);
+  set_packing(options, config);
   return config;
 }
 

@@ -14,7 +14,9 @@ void add_limits(Record& record, const wq_queue_config& config) {
       .add("max_bytes", config.max_bytes)
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
-      .add("dead_max_age_ms", config.dead_max_age_ms);
+      .add("dead_max_age_ms", config.dead_max_age_ms)
+      .add("encrypt", config.encrypt != 0)
+      .add("compress_min_bytes", config.compress_min_bytes);
 }
 
 void add_config(Record& record, const wq_queue_config& config) {
@@ -49,6 +51,16 @@ std::string limits_text(const wq_queue_config& config) {
   if (config.max_bytes != 0) text += (text.empty() ? "" : ", ") + format_bytes(config.max_bytes);
   if (text.empty()) return "no limit";
   return text + ", " + full_policy_name(config.full_policy);
+}
+
+// "encrypted, compressed from 4.0 KiB"
+std::string packing_text(const wq_queue_config& config) {
+  std::string text = config.encrypt != 0 ? "encrypted" : "";
+  if (config.compress_min_bytes != 0) {
+    text += (text.empty() ? "" : ", ") + std::string("compressed from ") +
+            format_bytes(config.compress_min_bytes);
+  }
+  return text.empty() ? "as given" : text;
 }
 
 std::string dead_caps_text(const wq_queue_config& config) {
@@ -112,6 +124,7 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"job ttl", Align::right},
                {"limit"},
                {"dead letters"},
+               {"payloads"},
                {"version", Align::right}});
   for (const std::string& name : names) {
     wq_error err = WQ_ERROR_INIT;
@@ -129,7 +142,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                  format_count(config.max_retries), format_exact_duration(config.lease_ms),
                  durability_name(config.durability), backoff_text(config),
                  config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
-                 limits_text(config), dead_caps_text(config), std::to_string(config.version)});
+                 limits_text(config), dead_caps_text(config), packing_text(config),
+                 std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

@@ -66,7 +66,6 @@ struct EngineOptions {
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
   uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
-  std::shared_ptr<const Keyring> keyring;  // that payloads are sealed with; null = no keys
 };
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
@@ -77,6 +76,7 @@ struct Environment {
   // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
   std::function<uint64_t()> entropy = os_entropy;
   RandomBytes random_bytes = os_random_bytes;  // for data keys and nonces; called on any thread
+  const Keyring* keyring = nullptr;  // that payloads are sealed with; null = no keys
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;

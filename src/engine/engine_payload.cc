@@ -14,7 +14,7 @@ namespace wq {
 
 const Keyring& Engine::keyring() const {
   static const Keyring none;
-  return options_.keyring ? *options_.keyring : none;
+  return environment_.keyring ? *environment_.keyring : none;
 }
 
 // A call that began before the configuration changed may still go by the old one.

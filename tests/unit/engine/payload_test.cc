@@ -2,6 +2,7 @@
 // what becomes of a job that none of them opens; on both stores.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,13 +24,14 @@ std::string key_of(char fill) {
 }
 
 // By id, the key filled with a letter; the last one is current.
-std::shared_ptr<const Keyring> keyring(const std::vector<std::pair<KeyId, char>>& keys) {
-  auto ring = std::make_shared<Keyring>();
+const Keyring* keyring(const std::vector<std::pair<KeyId, char>>& keys) {
+  static std::deque<Keyring> rings;
+  Keyring& ring = rings.emplace_back();
   for (const auto& [id, fill] : keys) {
-    EXPECT_TRUE(ring->add(id, as_bytes(key_of(fill))).ok());
-    EXPECT_TRUE(ring->make_current(id).ok());
+    EXPECT_TRUE(ring.add(id, as_bytes(key_of(fill))).ok());
+    EXPECT_TRUE(ring.make_current(id).ok());
   }
-  return ring;
+  return &ring;
 }
 
 QueueConfig config_of(bool encrypt, uint32_t compress_min_bytes) {
@@ -50,12 +52,12 @@ class PayloadTest : public testing::TestWithParam<StoreKind> {
     HarnessOptions options;
     options.store = GetParam();
     options.engine.segment_bytes = 64 << 10;  // a kill copies the simulated disk
-    options.engine.keyring = keyring({{1, 'a'}});
+    options.keyring = keyring({{1, 'a'}});
     return options;
   }
-  void reopen(std::shared_ptr<const Keyring> keys) {
+  void reopen(const Keyring* keys) {
     ASSERT_TRUE(harness_.close().ok());
-    harness_.options().engine.keyring = std::move(keys);
+    harness_.options().keyring = keys;
     ASSERT_TRUE(harness_.open().ok());
   }
   void checkpoint() { ASSERT_TRUE(harness_.engine().checkpoint().ok()); }
@@ -389,7 +391,7 @@ TEST_P(PayloadTest, AnExportIsPlainAndWithoutTheKeyStaysSealed) {
     EXPECT_EQ(jobs[0].encrypt, EncryptWish::yes);
 
     HarnessOptions options = PayloadTest::options();
-    options.engine.keyring = keyring({{1, 'a'}, {7, 'g'}});
+    options.keyring = keyring({{1, 'a'}, {7, 'g'}});
     EngineHarness other(options);
     ASSERT_TRUE(other.open().ok());
     const Status status = imported(other.engine(), jobs);
@@ -420,15 +422,14 @@ TEST_P(PayloadTest, SalvageNeedsNoKey) {
   environment.io = io.value().get();
   environment.clock = &harness_.clock();
   const std::string base = harness_.directory();
-  EngineOptions without = harness_.options().engine;
-  without.keyring = nullptr;
-  const SalvageOptions options{base, base + "-new", base + "-scratch", without};
+  const SalvageOptions options{base, base + "-new", base + "-scratch", harness_.options().engine};
   const auto ignore = [](const SalvageFinding&) -> Status { return {}; };
   const Result<SalvageReport> report = salvage_store(options, environment, ignore);
   ASSERT_TRUE(report.ok()) << report.status().message();
-  EngineOptions with = harness_.options().engine;
-  with.directory = base + "-new";
-  Result<std::unique_ptr<Engine>> engine = Engine::open(with, environment);
+  EngineOptions salvaged = harness_.options().engine;
+  salvaged.directory = base + "-new";
+  environment.keyring = harness_.options().keyring;
+  Result<std::unique_ptr<Engine>> engine = Engine::open(salvaged, environment);
   ASSERT_TRUE(engine.ok()) << engine.status().message();
   CallOptions call;
   const QueueId queue = engine.value()->open_queue("q", {}, 0, false, call).value();
@@ -471,7 +472,7 @@ class SealTest : public testing::Test {
     return "-";
   }
 
-  std::shared_ptr<const Keyring> keys_ = keyring({{3, 'c'}});
+  const Keyring* keys_ = keyring({{3, 'c'}});
   RandomBytes random_ = os_random_bytes;
   const SealPlace place_{"queue", 42, packing_sealed, 7};
 };
