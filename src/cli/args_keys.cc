@@ -56,7 +56,7 @@ void add_key_commands(CLI::App& app, Command& chosen) {
 void add_keyring_command(CLI::App& app, Command& chosen) {
   CLI::App& command = *app.add_subcommand("keyring", "Keys of encrypted payloads");
   command.footer(
-      R"(Payloads of a queue that encrypts are sealed (AES-256-GCM) with a key of --key-file, or
+      R"help(Payloads of a queue that encrypts are sealed (AES-256-GCM) with a key of --key-file, or
 $WQ_KEY_FILE: a line for each key, its number and 64 hex digits. The last one seals, all of them
 open. Keys are not kept in the store: who loses them loses the payloads.
 
@@ -67,9 +67,8 @@ open. Keys are not kept in the store: who loses them loses the payloads.
   wq keyring                             # a key whose jobs are 0 can go from the file
 
 A job whose key is missing dies when it is leased, with the reason unreadable:
-  wq dead replay -q mail --reason unreadable     # once the key is back)");
-  command.callback([&chosen] {
-    chosen = run_keyring; });
+  wq dead replay -q mail --reason unreadable     # once the key is back)help");
+  command.callback([&chosen] { chosen = run_keyring; });
 }
 
 }  // namespace wq::cli
