@@ -28,7 +28,7 @@ class Encrypt(CliCase):
         shown = self.wq("queue", "set", "q", "--encrypt", "on", "--compress", "1KiB",
                         "--json").json[0]
         self.assertEqual((shown["encrypt"], shown["compress_min_bytes"]), (True, 1024))
-        self.assertIn("encrypted, compressed from 1.0 KiB", self.wq("ls", "--all").out.decode())
+        self.assertIn("encrypted, compressed from 1.0 KiB", self.wq("ls", "-l").out.decode())
         for command in (("push", "-q", "q", "x"), ("pull", "-q", "q")):
             self.assertIn("without", self.wq(*command, code=8).err)
         self.wq("push", "-q", "q", SECRET, env=one)
@@ -90,7 +90,7 @@ class Encrypt(CliCase):
             self.assertIn("key", failed.err)
             self.assertNotIn("gggg", failed.err)
             self.assertNotIn("0000", failed.err)
-        self.wq("ls", "--key-file", self.path("none"), code=7)
+        self.wq("ls", "--key-file", self.path("none"), code=3)
 
 
 if __name__ == "__main__":
