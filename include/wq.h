@@ -99,6 +99,8 @@ done:
      expires-at           up to 100 years from now, and behind the delay or run-at of the job
      retry-until          up to 100 years from now
      progress note        0..4 KiB
+     rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
+     group key            1..512 bytes, any; limit of a group 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -107,7 +109,27 @@ done:
      one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
-   4. CAVEATS
+   4. RATES AND GROUPS
+
+   RATES. A queue may limit how many of its jobs begin: wq_queue_config.rate_count of them within
+   any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
+   hands out no more than are left: WQ_EMPTY, or a wait that ends exactly when the next job may
+   begin. With a rate_burst of b up to b jobs may begin at once after an idle time, so that there
+   may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give
+   its share back. The limit is stored with the queue: closing, crashing and setting the clock back
+   give nobody more. A change by wq_queue_configure holds at once.
+
+   GROUPS. Of the jobs of a queue that name the same group key no more than a limit are leased or
+   running at once: one, unless wq_queue_config.group_limit or wq_job_spec.group_limit says
+   otherwise (if jobs of a group name different limits, that of the one that became ready last
+   counts). The others are parked: they count as ready, keep their place in the order of the queue,
+   cost a lease nothing however many they are, and hold up nobody else. The slot is free again by
+   the same change that ends the lease, whatever ends it: ack, nack, fail, release, expiry, cancel
+   or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
+   are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
+   about 600 bytes of memory and its key; groups without cost nothing.
+
+   5. CAVEATS
 
    Delivery is at least once. A job runs again when its lease expires before it is settled, when the
    process or machine dies in between, or when a settle at a weaker level than WQ_POWER is lost with
@@ -130,7 +152,7 @@ done:
    whose lease expires while you hold its batch is handed to somebody else.
    Signals: no function may be called in a signal handler.
 
-   5. GLOSSARY
+   6. GLOSSARY
 
    store       a directory with everything in it; opened by one process at a time
    queue       a named line of jobs with its own configuration
@@ -148,6 +170,8 @@ done:
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
    kv row      a small value of yours under a key, changed in the same log as the jobs
+   group       jobs of a queue with the same group key; a limit of them runs at once
+   parked      ready, but no slot of the group is free
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -232,20 +256,22 @@ extern "C" {
 #define WQ_STATUS_DISABLED 2u /* no lease and no enqueue; delayed jobs stay */
 
 /* What an enqueue does when a queue is at its max_depth or max_bytes. */
-#define WQ_FULL_REFUSE 0u      /* WQ_E_FULL */
-#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first
-                                  and of those the oldest. Delayed, leased and running ones never
-                                  go: if the ready ones are not enough, WQ_E_FULL */
+#define WQ_FULL_REFUSE 0u /* WQ_E_FULL */
+#define WQ_FULL_DROP_OLDEST                                             \
+  1u /* ready jobs go for it in the same change, the least urgent first \
+        and of those the oldest. Delayed, leased and running ones never \
+        go: if the ready ones are not enough, WQ_E_FULL */
 
 /* Why a job is dead. */
-#define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
-#define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
+#define WQ_DEAD_FAILED 1u         /* wq_fail, or nacked with no retry left */
+#define WQ_DEAD_LEASE_EXPIRED 2u  /* its last attempt was lost: the lease was not settled in time \
+                                   */
 #define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
 #define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
 #define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
-#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
-#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
-#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
+#define WQ_DEAD_CANCELLED 6u      /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u        /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u   /* the worker does not know what to do with such a job */
 #define WQ_DEAD_UNREADABLE 9u   /* its payload did not open when it was leased; see ENCRYPTION */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
@@ -288,6 +314,8 @@ extern "C" {
 #define WQ_CONFIG_FULL_POLICY 0x40000u
 #define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
 #define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
+#define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
+#define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 #define WQ_CONFIG_ENCRYPT (1u << 26)
 #define WQ_CONFIG_COMPRESS (1u << 27)
 
@@ -298,7 +326,8 @@ extern "C" {
 #define WQ_JOB_FAIL_ON_TIMEOUT 2u
 
 /* wq_job_spec.unique_until: which moment in the life of a job frees its unique key */
-#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work */
+#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work \
+                              */
 #define WQ_UNIQUE_DONE 2u    /* its end or its death; a replay takes the key again */
 #define WQ_UNIQUE_GONE 3u    /* its end: a dead one still holds the key */
 /* wq_job_record.key_rule: one of the three, or: the key is a debounce key */
@@ -308,9 +337,10 @@ extern "C" {
 #define WQ_KEY_UNIQUE 1u
 #define WQ_KEY_DEBOUNCE 2u
 #define WQ_KEY_IDEMPOTENCY 3u
-#define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
-                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all
-                                   specs have it or none */
+#define WQ_JOB_DRY_RUN                                                          \
+  0x10000u /* a test push: answer what an enqueue of this job would answer now, \
+              and write nothing; ids and LSN are 0. In wq_enqueue_many all      \
+              specs have it or none */
 /* Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION. */
 #define WQ_JOB_ENCRYPT (1u << 26)
 #define WQ_JOB_PLAIN (1u << 27)
@@ -349,6 +379,12 @@ extern "C" {
 #define WQ_TXN_KV_ERASE 5u /* key, options; a row that is not there is no obstacle */
 #define WQ_TXN_KV_CHECK 6u /* key, options with a condition; changes nothing */
 
+/* wq_cron_spec.flags */
+#define WQ_CRON_CATCH_UP 1u /* `catch_up` counts; without it the newest missed slot runs */
+
+/* wq_cron.flags */
+#define WQ_CRON_PAUSED 1u
+
 /* wq_dead_filter.flags */
 #define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
 #define WQ_DEAD_DRY_RUN 2u /* only count */
@@ -360,20 +396,20 @@ extern "C" {
 
 /* ====================================================================================== handles */
 
-typedef struct wq_store wq_store;   /* an open store */
-typedef struct wq_queue wq_queue;   /* one queue of an open store */
-typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that were read */
-typedef struct wq_list wq_list;     /* a list of names */
-typedef struct wq_text wq_text;     /* a text that was made for you */
-typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
-typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
+typedef struct wq_store wq_store;     /* an open store */
+typedef struct wq_queue wq_queue;     /* one queue of an open store */
+typedef struct wq_batch wq_batch;     /* copies of jobs: leased ones, or ones that were read */
+typedef struct wq_list wq_list;       /* a list of names */
+typedef struct wq_text wq_text;       /* a text that was made for you */
+typedef struct wq_cq wq_cq;           /* completion queue: tells when changes became durable */
+typedef struct wq_cancel wq_cancel;   /* ends waits from another thread */
 typedef struct wq_kv_page wq_kv_page; /* copies of kv rows */
 
 /* =============================================================== plain structs, frozen for ever */
 
 /* Bytes: in, borrowed for the call; out, a view into a handle. */
 typedef struct wq_bytes {
-  const void *data;
+  const void* data;
   size_t len;
 } wq_bytes;
 
@@ -406,7 +442,8 @@ typedef struct wq_error {
   uint64_t offset;   /* byte offset in the file that the message names, else 0 */
   char message[232]; /* one line, UTF-8, always ends with NUL */
 } wq_error;
-#define WQ_ERROR_INIT {sizeof(wq_error), 0, 0, 0, 0, ""}
+#define WQ_ERROR_INIT \
+  { sizeof(wq_error), 0, 0, 0, 0, "" }
 
 /* How one changing call waits for its durability. NULL takes the defaults. Belongs to one call at a
  * time. With `cq` the call returns at once with its result (ids and so on), and one event with
@@ -415,11 +452,12 @@ typedef struct wq_error {
 typedef struct wq_call {
   uint32_t struct_size;
   uint32_t durability; /* 0: the default; WQ_MEMORY, WQ_PROCESS, WQ_POWER */
-  wq_cq *cq;           /* NULL: wait in the call; must belong to the same store */
+  wq_cq* cq;           /* NULL: wait in the call; must belong to the same store */
   uint64_t user_data;
   uint64_t lsn; /* out: LSN of the record of this call; 0 if it wrote nothing */
 } wq_call;
-#define WQ_CALL_INIT {sizeof(wq_call), 0, NULL, 0, 0}
+#define WQ_CALL_INIT \
+  { sizeof(wq_call), 0, NULL, 0, 0 }
 
 typedef struct wq_store_options {
   uint32_t struct_size;
@@ -435,8 +473,8 @@ typedef struct wq_store_options {
   uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
                                     2^24; rounded up to a power of two */
   uint32_t reserved_0;
-  uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
-                                    WQ_E_FULL, all else goes on; 0: none. Not stored */
+  uint64_t quota_bytes; /* bound of wq_store_stats.job_bytes; with more, enqueue answers
+                           WQ_E_FULL, all else goes on; 0: none. Not stored */
   const wq_key *keys;            /* all that jobs may be sealed with; copied, wiped at the end */
   size_t keys_count;             /* up to 1,000 */
   uint32_t current_key;          /* id of the one that seals new payloads; 0: none does */
@@ -448,18 +486,19 @@ typedef struct wq_store_options {
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
   uint32_t struct_size;
-  uint32_t clean;              /* 1: nothing to replay and nothing cut */
-  uint64_t applied_lsn;        /* LSN of the checkpoint that recovery started from */
-  uint64_t last_lsn;           /* newest LSN found */
+  uint32_t clean;       /* 1: nothing to replay and nothing cut */
+  uint64_t applied_lsn; /* LSN of the checkpoint that recovery started from */
+  uint64_t last_lsn;    /* newest LSN found */
   uint64_t records_replayed;
   uint64_t truncated_bytes;    /* unfinished tail of the log that was cut off */
   uint64_t leases_kept;        /* leases that go on with their old deadline */
   uint64_t leases_expired;     /* leases taken back because of WQ_OPEN_EXPIRE_LEASES */
   uint64_t temp_files_removed; /* left over by a crash */
   int64_t replay_ms;
-  char truncated_where[200];   /* file, offset and reason; empty if nothing was cut */
+  char truncated_where[200]; /* file, offset and reason; empty if nothing was cut */
 } wq_recovery;
-#define WQ_RECOVERY_INIT {sizeof(wq_recovery), 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
+#define WQ_RECOVERY_INIT \
+  { sizeof(wq_recovery), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
 
 /* Totals count since open unless they say otherwise. */
 typedef struct wq_store_stats {
@@ -468,52 +507,56 @@ typedef struct wq_store_stats {
   uint32_t io_backend; /* the one that runs: WQ_IO_URING or WQ_IO_THREADS */
   uint32_t queues;
   uint64_t ready, delayed, leased, running, dead; /* jobs, over all queues */
-  uint64_t last_lsn;       /* newest change */
-  uint64_t process_lsn;    /* all up to here survive kill -9 */
-  uint64_t durable_lsn;    /* all up to here survive power loss */
-  uint64_t applied_lsn;    /* all up to here are in the checkpoint */
-  uint64_t resident_jobs;  /* jobs held in memory */
-  uint64_t resident_bytes; /* and what they take, against the budget */
+  uint64_t last_lsn;                              /* newest change */
+  uint64_t process_lsn;                           /* all up to here survive kill -9 */
+  uint64_t durable_lsn;                           /* all up to here survive power loss */
+  uint64_t applied_lsn;                           /* all up to here are in the checkpoint */
+  uint64_t resident_jobs;                         /* jobs held in memory */
+  uint64_t resident_bytes;                        /* and what they take, against the budget */
   uint64_t memory_budget_bytes;
   uint64_t log_records, log_bytes; /* appended */
   uint64_t log_written_bytes;      /* handed to the device, padding included */
   uint64_t log_live_bytes;         /* in the log now, not covered by the checkpoint */
   uint64_t log_segments, log_segments_spare;
-  uint64_t flushes;                /* groups that ended with a device barrier */
+  uint64_t flushes; /* groups that ended with a device barrier */
   uint64_t flush_us_total, flush_us_max;
   uint64_t checkpoints, checkpoint_us_last, checkpoint_us_max;
-  uint64_t waiting;                /* threads that wait in wq_lease */
-  uint64_t job_bytes;              /* of all jobs in any state: payload, headers, options */
-  uint64_t quota_bytes;            /* as in wq_store_options */
+  uint64_t waiting;     /* threads that wait in wq_lease */
+  uint64_t job_bytes;   /* of all jobs in any state: payload, headers, options */
+  uint64_t quota_bytes; /* as in wq_store_options */
 } wq_store_stats;
-#define WQ_STORE_STATS_INIT                                                                       \
-  {sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0, 0, 0}
+#define WQ_STORE_STATS_INIT                                                                      \
+  {                                                                                              \
+    sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0                                                                      \
+  }
 
 /* What a full check found. */
 typedef struct wq_verify_report {
   uint32_t struct_size;
   uint32_t reserved_0;
-  uint64_t jobs;           /* jobs read */
-  uint64_t entries;        /* index entries read */
-  uint64_t problems;       /* 0: each job in one state, each entry has its job, counts agree */
+  uint64_t jobs;     /* jobs read */
+  uint64_t entries;  /* index entries read */
+  uint64_t problems; /* 0: each job in one state, each entry has its job, counts agree */
   int64_t elapsed_ms;
   char first_problem[216]; /* empty if there is none */
 } wq_verify_report;
-#define WQ_VERIFY_REPORT_INIT {sizeof(wq_verify_report), 0, 0, 0, 0, 0, ""}
+#define WQ_VERIFY_REPORT_INIT \
+  { sizeof(wq_verify_report), 0, 0, 0, 0, 0, "" }
 
 /* Called now and then with the bytes done and to do, on the calling thread, with no lock held.
  * Returns 0 to go on, anything else to stop. It must not throw. */
-typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void *ctx);
+typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void* ctx);
 
 typedef struct wq_backup_options {
   uint32_t struct_size;
   uint32_t flags;       /* none yet: 0 */
-  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  wq_cancel* cancel;    /* NULL: none; firing it stops the work */
   wq_progress progress; /* NULL: none */
-  void *progress_ctx;   /* given to `progress` */
+  void* progress_ctx;   /* given to `progress` */
 } wq_backup_options;
-#define WQ_BACKUP_OPTIONS_INIT {sizeof(wq_backup_options), 0, NULL, NULL, NULL}
+#define WQ_BACKUP_OPTIONS_INIT \
+  { sizeof(wq_backup_options), 0, NULL, NULL, NULL }
 
 typedef struct wq_backup_report {
   uint32_t struct_size;
@@ -522,51 +565,60 @@ typedef struct wq_backup_report {
   uint64_t checkpoint_lsn; /* up to here in tables, from there on as log to be replayed */
   uint64_t files;
   uint64_t bytes;
-  int64_t created_ms;      /* when the backup was made */
-  int64_t elapsed_ms;      /* how long this call took */
+  int64_t created_ms; /* when the backup was made */
+  int64_t elapsed_ms; /* how long this call took */
 } wq_backup_report;
-#define WQ_BACKUP_REPORT_INIT {sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0}
+#define WQ_BACKUP_REPORT_INIT \
+  { sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0 }
 
 /* Configuration of a queue. For configure and open: only what `fields` names counts.
  * wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION included:
  * change a field, hand the struct back, and the change is refused if somebody else was faster. */
 typedef struct wq_queue_config {
   uint32_t struct_size;
-  uint32_t fields;         /* WQ_CONFIG_... */
-  uint32_t max_running;    /* bound of leased + running jobs; 0: none. Never cuts running ones */
-  uint32_t max_retries;    /* attempts after the first; default 3 */
-  int64_t lease_ms;        /* default 60,000 */
-  uint32_t durability;     /* default of enqueue and settle calls; default WQ_POWER */
-  uint32_t status;         /* out only: WQ_STATUS_... */
-  uint32_t backoff_kind;   /* WQ_BACKOFF_...; default 0: retries are ready at once */
-  uint32_t backoff_count;  /* entries used in backoff_list_ms */
+  uint32_t fields;        /* WQ_CONFIG_... */
+  uint32_t max_running;   /* bound of leased + running jobs; 0: none. Never cuts running ones */
+  uint32_t max_retries;   /* attempts after the first; default 3 */
+  int64_t lease_ms;       /* default 60,000 */
+  uint32_t durability;    /* default of enqueue and settle calls; default WQ_POWER */
+  uint32_t status;        /* out only: WQ_STATUS_... */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; default 0: retries are ready at once */
+  uint32_t backoff_count; /* entries used in backoff_list_ms */
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  uint64_t version;        /* grows with each change */
+  uint64_t version; /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
   uint32_t backoff_jitter_permille;
   uint32_t reserved_0;
-  int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
-                              expires_at_ms; 0: never. Holds for jobs that are there, too */
-  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
-                              settle, an expiry or a promotion may bring a queue over it */
-  uint64_t max_bytes;      /* the same of their bytes, as wq_store_stats.job_bytes counts them */
-  uint32_t full_policy;    /* WQ_FULL_... */
+  int64_t job_ttl_ms;   /* a job that did not start so long after it was enqueued ends, as by its
+                           expires_at_ms; 0: never. Holds for jobs that are there, too */
+  uint64_t max_depth;   /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
+                           settle, an expiry or a promotion may bring a queue over it */
+  uint64_t max_bytes;   /* the same of their bytes, as wq_store_stats.job_bytes counts them */
+  uint32_t full_policy; /* WQ_FULL_... */
   uint32_t consumers_paused; /* out only: 1: paused, also behind WQ_STATUS_DISABLED: then enabling
                                 leads to WQ_STATUS_PAUSED */
-  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
-  int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
+  uint64_t dead_max_count;   /* of dead letters: with more, the oldest are dropped soon; 0: none */
+  int64_t dead_max_age_ms;   /* dead letters are dropped this long after they died; 0: never */
+  uint32_t rate_count;       /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
+  uint32_t rate_burst;       /* of them, how many at once after an idle time; 0: 1 */
+  int64_t rate_window_ms;    /* 1 ms .. 366 days; 0 without a limit */
+  uint32_t group_limit;      /* jobs of one group that run at once; default 1. See GROUPS */
+  uint32_t reserved_1;
   uint32_t encrypt;        /* 1: payloads of new jobs are sealed; 0, the default: they are not */
   uint32_t compress_min_bytes; /* payloads of new jobs from this size on are compressed, if that
                                   makes them smaller; 0, the default: none. Up to 256 MiB */
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT                                                                      \
-  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_CONFIG_INIT                                                                     \
+  {                                                                                              \
+    sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0, 0, 0, 0, 0                                                                         \
+  }
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
   uint32_t struct_size;
-  uint32_t status;             /* WQ_STATUS_... */
+  uint32_t status; /* WQ_STATUS_... */
   uint64_t ready, delayed, leased, running, dead;
   int64_t oldest_ready_age_ms; /* how long the head has been ready; 0 if none is */
   uint64_t enqueued_total;
@@ -575,8 +627,8 @@ typedef struct wq_queue_stats {
   uint64_t nacked_total;
   uint64_t failed_total;
   uint64_t released_total;
-  uint64_t expired_total;      /* leases reclaimed */
-  uint64_t dead_total;         /* jobs that went to the dead letters, for whatever reason */
+  uint64_t expired_total; /* leases reclaimed */
+  uint64_t dead_total;    /* jobs that went to the dead letters, for whatever reason */
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
@@ -585,52 +637,62 @@ typedef struct wq_queue_stats {
   uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
+  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_stats;
-#define WQ_QUEUE_STATS_INIT \
-  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_QUEUE_STATS_INIT                                                                      \
+  {                                                                                              \
+    sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0                                                                                     \
+  }
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
   uint32_t struct_size;
-  uint32_t flags;         /* WQ_JOB_... */
+  uint32_t flags; /* WQ_JOB_... */
   wq_bytes payload;
-  const wq_header *headers;
+  const wq_header* headers;
   size_t headers_count;
-  int64_t delay_ms;       /* ready after this time; 0: at once */
-  int64_t run_at_ms;      /* ready at this time, in the past: at once; 0: none; not together with
-                             delay_ms */
-  uint32_t priority;      /* counts with WQ_JOB_PRIORITY */
-  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
-  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
+  int64_t delay_ms;      /* ready after this time; 0: at once */
+  int64_t run_at_ms;     /* ready at this time, in the past: at once; 0: none; not together with
+                            delay_ms */
+  uint32_t priority;     /* counts with WQ_JOB_PRIORITY */
+  uint32_t max_attempts; /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind; /* WQ_BACKOFF_...; 0: the queue's */
   uint32_t backoff_count;
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  const int64_t *backoff_list_ms;
-  int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
-                             jobs_expired_total. Released ones did not start; retried and replayed
-                             ones did. 0: never. A job that nobody asks for is gone a second later,
-                             unless it is delayed (then when it is due) or only on disk (then when
-                             those before it have gone) */
-  int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
-                             time. It does not add attempts */
-  int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
-                             names none, before lease_ms of the queue; 0: none */
+  const int64_t* backoff_list_ms;
+  int64_t expires_at_ms;   /* a job that was not leased by then is never leased: it ends, counted in
+                              jobs_expired_total. Released ones did not start; retried and replayed
+                              ones did. 0: never. A job that nobody asks for is gone a second later,
+                              unless it is delayed (then when it is due) or only on disk (then when
+                              those before it have gone) */
+  int64_t retry_until_ms;  /* an attempt that is lost at or after this time is the last; 0: no such
+                              time. It does not add attempts */
+  int64_t timeout_ms;      /* told to the worker; also the length of the job's leases where a call
+                              names none, before lease_ms of the queue; 0: none */
   uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
   uint32_t backoff_jitter_permille;
   /* Keys: see UNIQUE KEYS. Empty: none. Not together: unique_key and debounce_key. */
   wq_bytes unique_key;
-  int64_t unique_ttl_ms;   /* the key is held no longer than this; 0: no limit */
-  uint32_t unique_until;   /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
+  int64_t unique_ttl_ms; /* the key is held no longer than this; 0: no limit */
+  uint32_t unique_until; /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
   uint32_t reserved_0;
   wq_bytes debounce_key;   /* goes with debounce_ms; not together with delay_ms or run_at_ms */
   int64_t debounce_ms;     /* the job is due this long after the last one of its key */
   int64_t debounce_max_ms; /* but no later than this after the first one; 0: no limit */
   wq_bytes idempotency_key;
-  int64_t idempotency_ms;  /* how long a second job of the key is the first one */
+  int64_t idempotency_ms; /* how long a second job of the key is the first one */
+  wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
+  uint32_t group_limit;   /* 0: the queue's */
+  uint32_t reserved_1;
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT                                                                         \
-  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0,      \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0}
+#define WQ_JOB_SPEC_INIT                                                                     \
+  {                                                                                          \
+    sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
+        {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0                   \
+  }
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -639,56 +701,60 @@ typedef struct wq_enqueued {
   uint64_t job_id; /* WQ_DUPLICATE: the job that holds the key; else 0 unless WQ_OK */
   uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
 } wq_enqueued;
-#define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
+#define WQ_ENQUEUED_INIT \
+  { sizeof(wq_enqueued), 0, 0, 0 }
 
 typedef struct wq_lease_options {
   uint32_t struct_size;
-  uint32_t max_jobs;  /* 0: 1 */
-  int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
-  int64_t lease_ms;   /* 0: timeout_ms of the job, or else lease_ms of its queue */
-  uint32_t flags;     /* none yet: 0 */
+  uint32_t max_jobs; /* 0: 1 */
+  int64_t wait_ms;   /* how long to wait for the first job; 0: not at all, -1: for ever */
+  int64_t lease_ms;  /* 0: timeout_ms of the job, or else lease_ms of its queue */
+  uint32_t flags;    /* none yet: 0 */
   uint32_t reserved_0;
 } wq_lease_options;
-#define WQ_LEASE_OPTIONS_INIT {sizeof(wq_lease_options), 0, 0, 0, 0, 0}
+#define WQ_LEASE_OPTIONS_INIT \
+  { sizeof(wq_lease_options), 0, 0, 0, 0, 0 }
 
 typedef struct wq_nack_options {
   uint32_t struct_size;
-  uint32_t flags;     /* WQ_NACK_... */
-  int64_t delay_ms;   /* counts with WQ_NACK_DELAY */
-  uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
+  uint32_t flags;    /* WQ_NACK_... */
+  int64_t delay_ms;  /* counts with WQ_NACK_DELAY */
+  uint32_t priority; /* counts with WQ_NACK_PRIORITY */
   uint32_t reserved_0;
-  wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
-  uint32_t reason;    /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
-                         CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
+  wq_bytes error;  /* kept with the job; empty keeps the text of the attempt before */
+  uint32_t reason; /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
+                      CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
   uint32_t reserved_1;
 } wq_nack_options;
-#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
+#define WQ_NACK_OPTIONS_INIT \
+  { sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0 }
 
 /* One of several settles. Fields that do not belong to its kind must be zero. */
 typedef struct wq_settle_item {
   uint32_t struct_size;
-  uint32_t kind;      /* WQ_SETTLE_... */
+  uint32_t kind; /* WQ_SETTLE_... */
   uint64_t id;
   uint64_t generation;
-  int64_t delay_ms;   /* nack with WQ_NACK_DELAY, release */
-  uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
-  uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
-  wq_bytes error;     /* nack, fail */
-  uint32_t reason;    /* nack, fail: as in wq_nack_options */
+  int64_t delay_ms;  /* nack with WQ_NACK_DELAY, release */
+  uint32_t flags;    /* WQ_NACK_... or WQ_RELEASE_... by kind */
+  uint32_t priority; /* nack with WQ_NACK_PRIORITY */
+  wq_bytes error;    /* nack, fail */
+  uint32_t reason;   /* nack, fail: as in wq_nack_options */
   uint32_t reserved_0;
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0}
+#define WQ_SETTLE_ITEM_INIT \
+  { sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0 }
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
   uint32_t struct_size;
-  uint32_t state;             /* WQ_STATE_... */
+  uint32_t state; /* WQ_STATE_... */
   uint64_t id;
-  uint64_t generation;        /* of its last lease or replay; 0 if there was none */
-  uint32_t queue_index;       /* from wq_lease: index in the array of queues; else 0 */
+  uint64_t generation;  /* of its last lease or replay; 0 if there was none */
+  uint32_t queue_index; /* from wq_lease: index in the array of queues; else 0 */
   uint32_t priority;
-  uint32_t attempts;          /* this one included */
-  uint32_t exceptions;        /* nacks that counted */
+  uint32_t attempts;   /* this one included */
+  uint32_t exceptions; /* nacks that counted */
   uint32_t max_attempts;
   uint32_t replays;           /* times it came back from the dead letters */
   int64_t enqueued_ms;        /* when it was enqueued */
@@ -702,59 +768,69 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
-  int64_t timeout_ms;         /* as it was enqueued, likewise the next four; 0: none */
+  int64_t timeout_ms; /* as it was enqueued, likewise the next four; 0: none */
   int64_t expires_at_ms;
   int64_t retry_until_ms;
   uint32_t max_exceptions;
-  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT, WQ_JOB_ENCRYPT if it is sealed */
-  wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
-  int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
+  uint32_t flags;        /* WQ_JOB_FAIL_ON_TIMEOUT, WQ_JOB_ENCRYPT if it is sealed */
+  wq_bytes progress;     /* the last note of a worker; see wq_job_progress */
+  int64_t first_dead_ms; /* when it died for the first time; kept over replays; 0: never */
+  wq_bytes group;        /* key of its group; empty: none */
+  uint32_t parked;       /* 1: ready, but no slot of its group is free for it */
+  uint32_t reserved_0;
   int32_t payload_code;       /* WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT,
                                  WQ_E_NO_MEMORY. Never of a job that was leased */
   uint32_t key_id;            /* that its payload is sealed with; 0: it is not sealed */
 } wq_job;
-#define WQ_JOB_INIT                                                                            \
-  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0}
+#define WQ_JOB_INIT                                                                          \
+  {                                                                                          \
+    sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
+        {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0, 0, 0                        \
+  }
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
   uint32_t struct_size;
-  uint32_t flags;   /* WQ_DEAD_OLDEST_FIRST; without it newest first */
-  uint64_t cursor;  /* 0: from the start; else what the call before gave */
-  uint32_t limit;   /* 0: 100 */
-  uint32_t reason;  /* WQ_DEAD_...; 0: any */
-  int64_t from_ms;  /* died at or after; 0: no bound */
-  int64_t until_ms; /* died before; 0: no bound */
+  uint32_t flags;      /* WQ_DEAD_OLDEST_FIRST; without it newest first */
+  uint64_t cursor;     /* 0: from the start; else what the call before gave */
+  uint32_t limit;      /* 0: 100 */
+  uint32_t reason;     /* WQ_DEAD_...; 0: any */
+  int64_t from_ms;     /* died at or after; 0: no bound */
+  int64_t until_ms;    /* died before; 0: no bound */
   wq_bytes error_part; /* the last error has these bytes in it; empty: any */
 } wq_dead_query;
-#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_DEAD_QUERY_INIT                     \
+  {                                            \
+    sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, { \
+      NULL, 0                                  \
+    }                                          \
+  }
 
 /* Called before each step of a bulk change, on the calling thread, with no lock held: how many were
  * changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It must
  * not throw, and may use the store. */
-typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void *ctx);
+typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void* ctx);
 
 /* Which dead letters a bulk change is about. Conditions are mandatory: at least one of reason,
  * from_ms, until_ms and error_part, which must all hold; or entries, and then none of these; or
  * WQ_DEAD_ALL. */
 typedef struct wq_dead_filter {
   uint32_t struct_size;
-  uint32_t flags;       /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
-  uint32_t reason;      /* WQ_DEAD_...; 0: any */
+  uint32_t flags;  /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
+  uint32_t reason; /* WQ_DEAD_...; 0: any */
   uint32_t reserved_0;
-  int64_t from_ms;      /* died at or after; 0: no bound */
-  int64_t until_ms;     /* died before; 0: no bound */
-  wq_bytes error_part;  /* the last error has these bytes in it; empty: any */
-  const wq_token *entries; /* these entry ids; those that are stale are passed over */
+  int64_t from_ms;         /* died at or after; 0: no bound */
+  int64_t until_ms;        /* died before; 0: no bound */
+  wq_bytes error_part;     /* the last error has these bytes in it; empty: any */
+  const wq_token* entries; /* these entry ids; those that are stale are passed over */
   size_t entries_count;
-  uint64_t limit;       /* at most this many, the oldest first; 0: no limit */
-  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
+  uint64_t limit;            /* at most this many, the oldest first; 0: no limit */
+  wq_cancel* cancel;         /* NULL: none; firing it stops the work */
   wq_dead_progress progress; /* NULL: none */
-  void *progress_ctx;   /* given to `progress` */
+  void* progress_ctx;        /* given to `progress` */
 } wq_dead_filter;
 #define WQ_DEAD_FILTER_INIT \
-  {sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL}
+  { sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL }
 
 /* What a bulk change did, filled whatever the call returns. */
 typedef struct wq_dead_report {
@@ -764,7 +840,8 @@ typedef struct wq_dead_report {
   uint64_t examined; /* looked at */
   int64_t elapsed_ms;
 } wq_dead_report;
-#define WQ_DEAD_REPORT_INIT {sizeof(wq_dead_report), 0, 0, 0, 0}
+#define WQ_DEAD_REPORT_INIT \
+  { sizeof(wq_dead_report), 0, 0, 0, 0 }
 
 /* Arrival of the durability that a call with wq_call.cq asked for. */
 typedef struct wq_event {
@@ -773,7 +850,8 @@ typedef struct wq_event {
   uint64_t user_data;
   uint64_t lsn;
 } wq_event;
-#define WQ_EVENT_INIT {sizeof(wq_event), 0, 0, 0}
+#define WQ_EVENT_INIT \
+  { sizeof(wq_event), 0, 0, 0 }
 
 /* One record of the log, for inspection. Valid during the callback only. */
 typedef struct wq_log_record {
@@ -787,11 +865,16 @@ typedef struct wq_log_record {
   wq_bytes type;        /* kind of command, as in docs/FORMAT.md */
   wq_bytes text;        /* the record as one JSON object, UTF-8 */
 } wq_log_record;
-#define WQ_LOG_RECORD_INIT {sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
+#define WQ_LOG_RECORD_INIT                                        \
+  {                                                               \
+    sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, { \
+      NULL, 0                                                     \
+    }                                                             \
+  }
 
 /* Called for each record, on the calling thread, with no lock held. Returns 0 to go on, anything
  * else to stop. It must not throw. */
-typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
+typedef int32_t (*wq_log_visit)(const wq_log_record* record, void* ctx);
 
 /* A store on the way from one place to another: what its ids must go on behind. */
 typedef struct wq_store_record {
@@ -804,7 +887,56 @@ typedef struct wq_store_record {
   uint64_t jobs;
   uint64_t kv_rows;
 } wq_store_record;
-#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_RECORD_INIT \
+  { sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0 }
+
+/* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
+typedef struct wq_cron {
+  uint32_t struct_size;
+  uint32_t flags; /* WQ_CRON_PAUSED */
+  wq_bytes name;
+  wq_bytes queue_name;
+  wq_bytes expression;
+  wq_bytes zone;        /* empty: UTC */
+  int64_t next_due_ms;  /* the next slot; 0: never again before the year 10000 */
+  int64_t last_slot_ms; /* the newest slot that ran or was missed; 0: none yet */
+  int64_t created_ms;
+  uint64_t fired;  /* jobs that it enqueued */
+  uint64_t missed; /* slots that no job was enqueued for; of one gap at most about 2,000 */
+  uint32_t catch_up;
+  uint32_t priority;
+  uint32_t max_attempts; /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind; /* WQ_BACKOFF_...; 0: the queue's */
+  int64_t backoff_base_ms;
+  int64_t backoff_max_ms;
+  const int64_t* backoff_list_ms;
+  uint32_t backoff_count;
+  uint32_t backoff_jitter_permille;
+  wq_bytes payload;
+  const wq_header* headers;
+  size_t headers_count;
+  wq_bytes problem; /* why its last slots could not be told; empty: none */
+} wq_cron;
+#define WQ_CRON_INIT                                                                              \
+  {                                                                                               \
+    sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, NULL, 0, 0, {NULL, 0}, NULL, 0, {                                                      \
+      NULL, 0                                                                                     \
+    }                                                                                             \
+  }
+
+/* When a schedule runs, and what. */
+typedef struct wq_cron_spec {
+  uint32_t struct_size;
+  uint32_t flags;         /* WQ_CRON_CATCH_UP */
+  wq_bytes expression;    /* see wq_cron_put */
+  wq_bytes zone;          /* of the tz database, like Europe/Berlin; empty: UTC */
+  const wq_job_spec* job; /* without delay_ms and run_at_ms; NULL: a job with no payload */
+  uint32_t catch_up;      /* counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000 */
+  uint32_t reserved_0;
+} wq_cron_spec;
+#define WQ_CRON_SPEC_INIT \
+  { sizeof(wq_cron_spec), 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0 }
 
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
@@ -813,40 +945,44 @@ typedef struct wq_queue_record {
   uint32_t reserved_0;
   wq_bytes name;
   int64_t created_ms;
-  const wq_queue_config *config;
-  const wq_queue_stats *stats; /* import: NULL is all zero */
+  const wq_queue_config* config;
+  const wq_queue_stats* stats; /* import: NULL is all zero */
+  const wq_cron* schedules;    /* an array, one behind the other */
+  size_t schedules_count;
+  int64_t rate_used_ns; /* how far the rate is used up, as a point in time in ns; 0: not at all */
 } wq_queue_record;
-#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL}
+#define WQ_QUEUE_RECORD_INIT \
+  { sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, NULL, 0, 0 }
 
 /* A job on the way, with all that the store knows of it. */
 typedef struct wq_job_record {
   uint32_t struct_size;
-  uint32_t state;         /* WQ_STATE_...; an import makes leased and running jobs ready */
+  uint32_t state; /* WQ_STATE_...; an import makes leased and running jobs ready */
   uint64_t id;
-  uint64_t generation;    /* of its last lease; 0: never leased */
+  uint64_t generation; /* of its last lease; 0: never leased */
   uint32_t priority;
   uint32_t attempts;
   uint32_t exceptions;
-  uint32_t failures;      /* step of the backoff policy */
-  uint32_t max_attempts;  /* its own; 0: the queue's */
+  uint32_t failures;     /* step of the backoff policy */
+  uint32_t max_attempts; /* its own; 0: the queue's */
   uint32_t replays;
   int64_t enqueued_ms;
-  int64_t since_ms;       /* when it entered its state */
-  int64_t due_ms;         /* delayed: when it becomes ready */
-  int64_t leased_ms;      /* when its last lease began; 0: never */
-  uint32_t dead_reason;   /* WQ_DEAD_...; 0: not dead */
-  uint32_t backoff_kind;  /* its own; 0: the queue's */
+  int64_t since_ms;      /* when it entered its state */
+  int64_t due_ms;        /* delayed: when it becomes ready */
+  int64_t leased_ms;     /* when its last lease began; 0: never */
+  uint32_t dead_reason;  /* WQ_DEAD_...; 0: not dead */
+  uint32_t backoff_kind; /* its own; 0: the queue's */
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  const int64_t *backoff_list_ms;
+  const int64_t* backoff_list_ms;
   uint32_t backoff_count;
   uint32_t reserved_0;
-  const wq_header *headers;
+  const wq_header* headers;
   size_t headers_count;
   wq_bytes payload;
-  wq_bytes last_error;    /* up to 4 KiB */
-  wq_bytes queue_name;    /* export only */
-  int64_t expires_at_ms;  /* these as in wq_job_spec */
+  wq_bytes last_error;   /* up to 4 KiB */
+  wq_bytes queue_name;   /* export only */
+  int64_t expires_at_ms; /* these as in wq_job_spec */
   int64_t retry_until_ms;
   int64_t timeout_ms;
   uint32_t max_exceptions;
@@ -855,23 +991,28 @@ typedef struct wq_job_record {
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
-  wq_bytes key;           /* its unique or debounce key */
-  uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
+  wq_bytes key;      /* its unique or debounce key */
+  uint32_t key_rule; /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
   uint32_t reserved_2;
-  int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
-  int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
+  int64_t key_ms;       /* its unique_ttl_ms or debounce_max_ms */
+  int64_t key_until_ms; /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
   wq_bytes idempotency_key;
   int64_t idempotency_ms;
-  int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
+  int64_t first_dead_ms; /* when it died for the first time; 0: never, or since_ms if it is dead */
+  wq_bytes group;        /* key of its group; empty: none */
+  uint32_t group_limit;  /* its own; 0: the queue's */
+  uint32_t reserved_3;
   uint32_t packing;       /* not 0: `payload` is as the store has it, since no key of the store
                              opened it. An import takes it so, and any store with the key opens it
                              as that of the same job id in a queue of the same name */
   uint32_t plain_bytes;   /* with packing: size of the payload as it was given */
 } wq_job_record;
-#define WQ_JOB_RECORD_INIT                                                                        \
-  {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0, 0, 0}
+#define WQ_JOB_RECORD_INIT                                                                         \
+  {                                                                                                \
+    sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
+        {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,    \
+        {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, 0, 0                                                     \
+  }
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -881,23 +1022,29 @@ typedef struct wq_kv_record {
   wq_bytes key;
   wq_bytes value;
 } wq_kv_record;
-#define WQ_KV_RECORD_INIT {sizeof(wq_kv_record), 0, 0, {NULL, 0}, {NULL, 0}}
+#define WQ_KV_RECORD_INIT                    \
+  {                                          \
+    sizeof(wq_kv_record), 0, 0, {NULL, 0}, { \
+      NULL, 0                                \
+    }                                        \
+  }
 
 /* One item of an export: exactly one of the pointers is set. An item in which none is set that you
  * know is of a newer library. */
 typedef struct wq_export_item {
   uint32_t struct_size;
   uint32_t reserved_0;
-  const wq_store_record *store;
-  const wq_queue_record *queue;
-  const wq_job_record *job;
-  const wq_kv_record *kv;
+  const wq_store_record* store;
+  const wq_queue_record* queue;
+  const wq_job_record* job;
+  const wq_kv_record* kv;
 } wq_export_item;
-#define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
+#define WQ_EXPORT_ITEM_INIT \
+  { sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL }
 
 /* Called for each item of an export, on the calling thread, with no lock held. Valid during the
  * callback only. Returns 0 to go on, anything else to stop. It must not throw. */
-typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
+typedef int32_t (*wq_export_visit)(const wq_export_item* item, void* ctx);
 
 /* wq_repair_finding.kind */
 #define WQ_REPAIR_NOTE 0u
@@ -911,23 +1058,27 @@ typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 /* One thing that a look at a damaged store has found. Valid during the callback only. */
 typedef struct wq_repair_finding {
   uint32_t struct_size;
-  uint32_t kind;   /* WQ_REPAIR_... */
-  uint32_t state;  /* WQ_STATE_...; 0: none */
+  uint32_t kind;  /* WQ_REPAIR_... */
+  uint32_t state; /* WQ_STATE_...; 0: none */
   uint32_t reserved_0;
   uint64_t offset; /* in the file, 0 if there is none to tell */
   uint64_t first_lsn;
   uint64_t last_lsn;
   uint64_t count;
-  wq_bytes where;  /* file or family */
+  wq_bytes where; /* file or family */
   wq_bytes queue;
-  wq_bytes what;   /* one line for people */
+  wq_bytes what; /* one line for people */
 } wq_repair_finding;
-#define WQ_REPAIR_FINDING_INIT \
-  {sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
+#define WQ_REPAIR_FINDING_INIT                                              \
+  {                                                                         \
+    sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, { \
+      NULL, 0                                                               \
+    }                                                                       \
+  }
 
 /* Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
  * must not throw. */
-typedef int32_t (*wq_repair_visit)(const wq_repair_finding *finding, void *ctx);
+typedef int32_t (*wq_repair_visit)(const wq_repair_finding* finding, void* ctx);
 
 typedef struct wq_repair_report {
   uint32_t struct_size;
@@ -936,7 +1087,8 @@ typedef struct wq_repair_report {
   uint64_t jobs_found, jobs_lost, jobs_uncertain;
   uint64_t records, records_missing; /* of the log */
 } wq_repair_report;
-#define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
+#define WQ_REPAIR_REPORT_INIT \
+  { sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0 }
 
 /* Conditions and life of a kv row. NULL where one is taken: no condition, for ever. */
 typedef struct wq_kv_options {
@@ -946,7 +1098,12 @@ typedef struct wq_kv_options {
   uint64_t version; /* with WQ_KV_IF_VERSION */
   wq_bytes value;   /* with WQ_KV_IF_VALUE: what must be there now */
 } wq_kv_options;
-#define WQ_KV_OPTIONS_INIT {sizeof(wq_kv_options), 0, 0, 0, {NULL, 0}}
+#define WQ_KV_OPTIONS_INIT            \
+  {                                   \
+    sizeof(wq_kv_options), 0, 0, 0, { \
+      NULL, 0                         \
+    }                                 \
+  }
 
 typedef struct wq_kv_query {
   uint32_t struct_size;
@@ -954,7 +1111,12 @@ typedef struct wq_kv_query {
   wq_bytes prefix; /* only keys that begin with it */
   wq_bytes after;  /* only keys behind this one: the last of the page before; empty: all */
 } wq_kv_query;
-#define WQ_KV_QUERY_INIT {sizeof(wq_kv_query), 0, {NULL, 0}, {NULL, 0}}
+#define WQ_KV_QUERY_INIT                 \
+  {                                      \
+    sizeof(wq_kv_query), 0, {NULL, 0}, { \
+      NULL, 0                            \
+    }                                    \
+  }
 
 /* A kv row as it is told. The bytes are views into the page it came from. */
 typedef struct wq_kv_row {
@@ -965,22 +1127,27 @@ typedef struct wq_kv_row {
   wq_bytes key;
   wq_bytes value;
 } wq_kv_row;
-#define WQ_KV_ROW_INIT {sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, {NULL, 0}}
+#define WQ_KV_ROW_INIT                       \
+  {                                          \
+    sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, { \
+      NULL, 0                                \
+    }                                        \
+  }
 
 /* One operation of a transaction. Fields that do not belong to its kind must be zero. */
 typedef struct wq_txn_op {
   uint32_t struct_size;
   uint32_t kind;                /* WQ_TXN_... */
-  wq_queue *queue;              /* enqueue, settle: of the same store */
-  const wq_job_spec *spec;      /* enqueue */
-  const wq_settle_item *settle; /* settle */
+  wq_queue* queue;              /* enqueue, settle: of the same store */
+  const wq_job_spec* spec;      /* enqueue */
+  const wq_settle_item* settle; /* settle */
   wq_bytes key;
   wq_bytes value;               /* put */
   int64_t delta;                /* add */
-  const wq_kv_options *options; /* put, add, erase, check */
+  const wq_kv_options* options; /* put, add, erase, check */
 } wq_txn_op;
 #define WQ_TXN_OP_INIT \
-  {sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL}
+  { sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL }
 
 /* What became of one operation of a transaction. */
 typedef struct wq_txn_result {
@@ -989,7 +1156,8 @@ typedef struct wq_txn_result {
   uint64_t job_id; /* enqueue: of the new job */
   int64_t sum;     /* add: the new value */
 } wq_txn_result;
-#define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
+#define WQ_TXN_RESULT_INIT \
+  { sizeof(wq_txn_result), 0, 0, 0 }
 
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
@@ -997,7 +1165,7 @@ typedef struct wq_txn_result {
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_struct_init(void *p, size_t size);
+WQ_API void wq_struct_init(void* p, size_t size);
 
 /* ============================================================================ library and codes */
 
@@ -1012,7 +1180,7 @@ WQ_API uint32_t wq_version(void);
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char *wq_version_string(void);
+WQ_API const char* wq_version_string(void);
 
 /* Version of the format on disk that the library writes (docs/FORMAT.md). A store of a newer format
  * is WQ_E_VERSION.
@@ -1026,20 +1194,20 @@ WQ_API uint32_t wq_format_version(void);
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char *wq_build_info(void);
+WQ_API const char* wq_build_info(void);
 
 /* One line of English about a code.
  * A code that the library does not know gives a generic text.
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char *wq_strerror(int32_t code);
+WQ_API const char* wq_strerror(int32_t code);
 
 /* Name of a code as in this header, without the prefix: "OK", "STALE", "NO_SPACE".
  * Returns: a constant string, never NULL; "UNKNOWN" for a code that is not in the table.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char *wq_error_name(int32_t code);
+WQ_API const char* wq_error_name(int32_t code);
 
 /* Whether the same call may succeed later, with no change by the caller.
  * True for EMPTY, TIMEOUT, DUPLICATE, DISABLED, PAUSED, LOCKED, NO_SPACE, FULL, NO_MEMORY.
@@ -1078,8 +1246,8 @@ WQ_API int32_t wq_error_is_fatal(int32_t code);
  * Durability: OK means that everything recovered is on the device.
  * Thread: any.   Blocks: yes, for recovery.   Owns: the caller closes *store with wq_store_close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_open_abi(const char *path, const wq_store_options *options,
-                                 uint32_t abi_version, wq_store **store, wq_error *err);
+WQ_API int32_t wq_store_open_abi(const char* path, const wq_store_options* options,
+                                 uint32_t abi_version, wq_store** store, wq_error* err);
 #define wq_store_open(path, options, store, err) \
   wq_store_open_abi((path), (options), WQ_ABI_VERSION, (store), (err))
 
@@ -1093,7 +1261,7 @@ WQ_API int32_t wq_store_open_abi(const char *path, const wq_store_options *optio
  * Durability: flushes to WQ_POWER, if the disk lets it.
  * Thread: any; not from a callback.   Blocks: yes, for the last flush.   Owns: frees *store.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_store_close(wq_store **store);
+WQ_API void wq_store_close(wq_store** store);
 
 /* Stop in an orderly way: no new leases, wait for the open ones, flush, checkpoint.
  * From the call on wq_lease answers WQ_E_CLOSED, also to those who wait in it; enqueue and settle
@@ -1105,7 +1273,7 @@ WQ_API void wq_store_close(wq_store **store);
  * Durability: OK and TIMEOUT mean that everything before the call is on the device.
  * Thread: any.   Blocks: yes, up to timeout_ms, then for flush and checkpoint.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_shutdown(wq_store *store, int64_t timeout_ms, wq_error *err);
+WQ_API int32_t wq_store_shutdown(wq_store* store, int64_t timeout_ms, wq_error* err);
 
 /* Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush, checkpoint.
  * Needed with WQ_OPEN_NO_THREADS; without it the store does all that by itself, and the answer is
@@ -1117,14 +1285,14 @@ WQ_API int32_t wq_store_shutdown(wq_store *store, int64_t timeout_ms, wq_error *
  * Durability: none promised; what it flushes is told by wq_store_get_stats.
  * Thread: any.   Blocks: for disk I/O only.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_tick(wq_store *store, int64_t *next_due_ms, wq_error *err);
+WQ_API int32_t wq_store_tick(wq_store* store, int64_t* next_due_ms, wq_error* err);
 
 /* Flush everything that was changed before the call, at whatever level, to WQ_POWER.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: OK means that every change before the call survives power loss.
  * Thread: any.   Blocks: for one or two flushes.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_sync(wq_store *store, wq_error *err);
+WQ_API int32_t wq_store_sync(wq_store* store, wq_error* err);
 
 /* Wait until the change with this LSN (wq_call.lsn, wq_enqueued.lsn) has reached a level.
  * `lsn` 0 is there already; one that was not yet given out is WQ_E_INVALID. `durability` is
@@ -1134,8 +1302,8 @@ WQ_API int32_t wq_store_sync(wq_store *store, wq_error *err);
  * Durability: OK means that this change and all before it survive what the level says.
  * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_wait_durable(wq_store *store, uint64_t lsn, uint32_t durability,
-                                     int64_t timeout_ms, wq_error *err);
+WQ_API int32_t wq_store_wait_durable(wq_store* store, uint64_t lsn, uint32_t durability,
+                                     int64_t timeout_ms, wq_error* err);
 
 /* Make a checkpoint now: everything changed before the call goes to the settled state on disk, and
  * the log behind it is recycled.
@@ -1145,7 +1313,7 @@ WQ_API int32_t wq_store_wait_durable(wq_store *store, uint64_t lsn, uint32_t dur
  * Durability: OK means that every change before the call survives power loss.
  * Thread: any; other calls go on meanwhile.   Blocks: for the checkpoint.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_checkpoint(wq_store *store, wq_error *err);
+WQ_API int32_t wq_store_checkpoint(wq_store* store, wq_error* err);
 
 /* Read the figures of the store.
  * All figures of one call belong to one moment, except those of the log.
@@ -1153,14 +1321,14 @@ WQ_API int32_t wq_store_checkpoint(wq_store *store, wq_error *err);
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_get_stats(wq_store *store, wq_store_stats *stats, wq_error *err);
+WQ_API int32_t wq_store_get_stats(wq_store* store, wq_store_stats* stats, wq_error* err);
 
 /* What opening this store found and did.
  * Does not change while the store is open.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_get_recovery(wq_store *store, wq_recovery *recovery, wq_error *err);
+WQ_API int32_t wq_store_get_recovery(wq_store* store, wq_recovery* recovery, wq_error* err);
 
 /* List the names of all queues, in byte order, as of one moment.
  * Returns: WQ_OK with *list set (it may be of length 0); else *list is NULL: WQ_E_INVALID,
@@ -1168,25 +1336,25 @@ WQ_API int32_t wq_store_get_recovery(wq_store *store, wq_recovery *recovery, wq_
  * Durability: none.
  * Thread: any.   Blocks: no.   Owns: the caller frees *list with wq_list_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_queues(wq_store *store, wq_list **list, wq_error *err);
+WQ_API int32_t wq_store_queues(wq_store* store, wq_list** list, wq_error* err);
 
 /* Number of names in a list. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_list_count(const wq_list *list);
+WQ_API size_t wq_list_count(const wq_list* list);
 
 /* The name with index `i`, counted from 0.
  * Returns: WQ_OK with *name set; WQ_E_INVALID (NULL, index) with *name empty.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_list_name(const wq_list *list, size_t i, wq_bytes *name);
+WQ_API int32_t wq_list_name(const wq_list* list, size_t i, wq_bytes* name);
 
 /* Free a list and set *list to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *list.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_list_free(wq_list **list);
+WQ_API void wq_list_free(wq_list** list);
 
 /* Check the whole open store: each job is in one state, each index entry has its job and each job
  * its entries, all counts equal what is there, all checksums are right.
@@ -1197,7 +1365,7 @@ WQ_API void wq_list_free(wq_list **list);
  *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_error *err);
+WQ_API int32_t wq_store_verify(wq_store* store, wq_verify_report* report, wq_error* err);
 
 /* ======================================================================================= backup */
 
@@ -1216,9 +1384,9 @@ WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_err
  * Durability: OK means that the whole backup is on its device.
  * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
-                               const wq_backup_options *options, wq_backup_report *report,
-                               wq_error *err);
+WQ_API int32_t wq_store_backup(wq_store* store, const char* directory,
+                               const wq_backup_options* options, wq_backup_report* report,
+                               wq_error* err);
 
 /* Check the backup in `directory`: it is complete, and each byte is as it was written.
  * Reads only. `report` may be NULL.
@@ -1227,8 +1395,8 @@ WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
  *          the message names the file), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *options,
-                                wq_backup_report *report, wq_error *err);
+WQ_API int32_t wq_backup_verify(const char* directory, const wq_backup_options* options,
+                                wq_backup_report* report, wq_error* err);
 
 /* Make the store `path` from the backup in `directory`. The path must not be there, or be an empty
  * directory. First the whole backup is checked; then the store is built in PATH.restoring and gets
@@ -1244,9 +1412,9 @@ WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *
  * Durability: OK means that the whole store is on the device.
  * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_backup_restore(const char *directory, const char *path,
-                                 const wq_backup_options *options, wq_backup_report *report,
-                                 wq_error *err);
+WQ_API int32_t wq_backup_restore(const char* directory, const char* path,
+                                 const wq_backup_options* options, wq_backup_report* report,
+                                 wq_error* err);
 
 /* ======================================================================================== queue */
 
@@ -1261,9 +1429,9 @@ WQ_API int32_t wq_backup_restore(const char *directory, const char *path,
  * Durability: OK means that the declaration survives power loss.
  * Thread: any.   Blocks: for one flush if it declares.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_open(wq_store *store, const void *name, size_t name_len,
-                             const wq_queue_config *config, uint32_t flags, wq_queue **queue,
-                             wq_error *err);
+WQ_API int32_t wq_queue_open(wq_store* store, const void* name, size_t name_len,
+                             const wq_queue_config* config, uint32_t flags, wq_queue** queue,
+                             wq_error* err);
 
 /* Close a queue handle and set *queue to NULL. The queue itself is untouched.
  * A thread that waits in wq_lease on this handle returns WQ_E_CLOSED.
@@ -1271,7 +1439,7 @@ WQ_API int32_t wq_queue_open(wq_store *store, const void *name, size_t name_len,
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until blocked leases have left.   Owns: frees *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_queue_close(wq_queue **queue);
+WQ_API void wq_queue_close(wq_queue** queue);
 
 /* Change the fields that config->fields names, all together; the rest stays.
  * Holds for what happens from now on; leases that run keep their deadlines, a lower max_running
@@ -1285,15 +1453,15 @@ WQ_API void wq_queue_close(wq_queue **queue);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_configure(wq_queue *queue, const wq_queue_config *config, wq_call *call,
-                                  wq_error *err);
+WQ_API int32_t wq_queue_configure(wq_queue* queue, const wq_queue_config* config, wq_call* call,
+                                  wq_error* err);
 
 /* Read the configuration, with status and version, as of one moment.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_error *err);
+WQ_API int32_t wq_queue_get_config(wq_queue* queue, wq_queue_config* config, wq_error* err);
 
 /* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
  * on. Pausing a paused queue is WQ_OK and changes nothing.
@@ -1305,7 +1473,7 @@ WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
+WQ_API int32_t wq_queue_pause(wq_queue* queue, wq_call* call, wq_error* err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
  * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that
@@ -1315,7 +1483,7 @@ WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
+WQ_API int32_t wq_queue_resume(wq_queue* queue, wq_call* call, wq_error* err);
 
 /* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on,
  * and dead letters may be replayed: they wait.
@@ -1325,7 +1493,7 @@ WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
+WQ_API int32_t wq_queue_disable(wq_queue* queue, wq_call* call, wq_error* err);
 
 /* Take jobs again: disabled -> active, or paused if it was paused before or meanwhile. Waiting
  * consumers wake up. Enabling a queue that is not disabled is WQ_OK and changes nothing.
@@ -1334,7 +1502,7 @@ WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_enable(wq_queue *queue, wq_call *call, wq_error *err);
+WQ_API int32_t wq_queue_enable(wq_queue* queue, wq_call* call, wq_error* err);
 
 /* Remove all jobs of the queue that are in one of the states of `states`, in one change.
  * `states` is an OR of WQ_STATE_BIT(WQ_STATE_...); 0 means ready and delayed.
@@ -1346,8 +1514,8 @@ WQ_API int32_t wq_queue_enable(wq_queue *queue, wq_call *call, wq_error *err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_clear(wq_queue *queue, uint32_t states, uint64_t *removed, wq_call *call,
-                              wq_error *err);
+WQ_API int32_t wq_queue_clear(wq_queue* queue, uint32_t states, uint64_t* removed, wq_call* call,
+                              wq_error* err);
 
 /* Delete the queue with all its jobs, dead letters, configuration and totals, in one change.
  * Every handle on it answers WQ_E_NOT_FOUND from then on and remains to be closed. The name may be
@@ -1357,14 +1525,14 @@ WQ_API int32_t wq_queue_clear(wq_queue *queue, uint32_t states, uint64_t *remove
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: the handle stays the caller's to close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_delete(wq_queue *queue, wq_call *call, wq_error *err);
+WQ_API int32_t wq_queue_delete(wq_queue* queue, wq_call* call, wq_error* err);
 
 /* Read counts and totals of the queue, as of one moment. They are exact.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_IO, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_error *err);
+WQ_API int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err);
 
 /* ====================================================================================== produce */
 
@@ -1384,8 +1552,8 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
  *             room.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *call, wq_enqueued *out,
-                          wq_error *err);
+WQ_API int32_t wq_enqueue(wq_queue* queue, const wq_job_spec* spec, wq_call* call, wq_enqueued* out,
+                          wq_error* err);
 
 /* Enqueue `n` jobs in one change, in the order given; spec_size is sizeof specs[0].
  * Without WQ_ENQUEUE_PARTIAL all or none: one job that is refused refuses them all, and its code is
@@ -1403,9 +1571,9 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  *             returned.
  * Thread: any.   Blocks: for durability and room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t n,
-                               size_t spec_size, uint32_t flags, wq_call *call, wq_enqueued *out,
-                               size_t out_size, size_t *accepted, wq_error *err);
+WQ_API int32_t wq_enqueue_many(wq_queue* queue, const wq_job_spec* specs, size_t n,
+                               size_t spec_size, uint32_t flags, wq_call* call, wq_enqueued* out,
+                               size_t out_size, size_t* accepted, wq_error* err);
 
 /* Remove a job of this queue that is ready, delayed, leased or running.
  * A leased or running one loses its lease and frees its place in max_running: the worker learns it
@@ -1419,7 +1587,7 @@ WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_error *err);
+WQ_API int32_t wq_job_cancel(wq_queue* queue, uint64_t id, wq_call* call, wq_error* err);
 
 /* Read one job of this queue, in whatever state, as a batch of one.
  * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_E_NOT_FOUND (no such job in this queue:
@@ -1428,7 +1596,7 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
+WQ_API int32_t wq_job_get(wq_queue* queue, uint64_t id, wq_batch** batch, wq_error* err);
 
 /* ================================================================================== single jobs */
 
@@ -1443,8 +1611,8 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priority, wq_call *call,
-                                   wq_error *err);
+WQ_API int32_t wq_job_reprioritise(wq_queue* queue, uint64_t id, uint32_t priority, wq_call* call,
+                                   wq_error* err);
 
 /* Leave a note with a job that is held: how far it is, or where the next attempt should go on. Any
  * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
@@ -1455,8 +1623,8 @@ WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priori
  * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation, const void *note,
-                               size_t note_len, wq_call *call, wq_error *err);
+WQ_API int32_t wq_job_progress(wq_queue* queue, uint64_t id, uint64_t generation, const void* note,
+                               size_t note_len, wq_call* call, wq_error* err);
 
 /* ====================================================================================== consume */
 
@@ -1478,34 +1646,34 @@ WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation
  * Thread: any.   Blocks: up to wait_ms, and for durability.
  * Owns: the caller frees *batch with wq_batch_free. Freeing it does not settle anything.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lease(wq_store *store, wq_queue *const *queues, size_t n_queues,
-                        const wq_lease_options *options, wq_cancel *cancel, wq_call *call,
-                        wq_batch **batch, wq_error *err);
+WQ_API int32_t wq_lease(wq_store* store, wq_queue* const* queues, size_t n_queues,
+                        const wq_lease_options* options, wq_cancel* cancel, wq_call* call,
+                        wq_batch** batch, wq_error* err);
 
 /* Number of jobs in a batch. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_batch_count(const wq_batch *batch);
+WQ_API size_t wq_batch_count(const wq_batch* batch);
 
 /* Describe the job with index `i`, counted from 0, as it was when the batch was made.
  * The bytes in it are valid until wq_batch_free. `job` must be initialised (struct_size).
  * Returns: WQ_OK; WQ_E_INVALID (NULL, index, struct_size).
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_batch_job(const wq_batch *batch, size_t i, wq_job *job);
+WQ_API int32_t wq_batch_job(const wq_batch* batch, size_t i, wq_job* job);
 
 /* Header `h` of the job with index `i`, both counted from 0, in the order they were given.
  * Returns: WQ_OK with *header set; WQ_E_INVALID (NULL, index) with *header empty.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_batch_header(const wq_batch *batch, size_t i, size_t h, wq_header *header);
+WQ_API int32_t wq_batch_header(const wq_batch* batch, size_t i, size_t h, wq_header* header);
 
 /* Free a batch and set *batch to NULL. Leases are not touched. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *batch.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_batch_free(wq_batch **batch);
+WQ_API void wq_batch_free(wq_batch** batch);
 
 /* Say that a leased job has been delivered and is being worked on: leased -> running.
  * A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It keeps its
@@ -1516,8 +1684,8 @@ WQ_API void wq_batch_free(wq_batch **batch);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int64_t run_ms,
-                          wq_call *call, wq_error *err);
+WQ_API int32_t wq_confirm(wq_queue* queue, uint64_t id, uint64_t generation, int64_t run_ms,
+                          wq_call* call, wq_error* err);
 
 /* Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's lease_ms),
  * in one change.
@@ -1533,8 +1701,8 @@ WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int64_t lease_ms,
-                         int32_t *codes, wq_call *call, wq_error *err);
+WQ_API int32_t wq_extend(wq_queue* queue, const wq_token* tokens, size_t n, int64_t lease_ms,
+                         int32_t* codes, wq_call* call, wq_error* err);
 
 /* Settle: the job is done and goes.
  * Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
@@ -1545,8 +1713,8 @@ WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int6
  *             WQ_POWER, the job runs again.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
-                      wq_error *err);
+WQ_API int32_t wq_ack(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
+                      wq_error* err);
 
 /* Settle: the attempt failed. With attempts left the job is ready again at the tail of its
  * priority, after the delay of its backoff policy; without, it is dead with reason WQ_DEAD_FAILED.
@@ -1558,8 +1726,8 @@ WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
-                       const wq_nack_options *options, wq_call *call, wq_error *err);
+WQ_API int32_t wq_nack(wq_queue* queue, uint64_t id, uint64_t generation,
+                       const wq_nack_options* options, wq_call* call, wq_error* err);
 
 /* Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not counted.
  * It is ready again after delay_ms, at the tail of its priority, or at the head with
@@ -1570,8 +1738,8 @@ WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int64_t delay_ms,
-                          uint32_t flags, wq_call *call, wq_error *err);
+WQ_API int32_t wq_release(wq_queue* queue, uint64_t id, uint64_t generation, int64_t delay_ms,
+                          uint32_t flags, wq_call* call, wq_error* err);
 
 /* Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts are
  * left. The error text is any bytes; it is cut to the limit and kept.
@@ -1581,8 +1749,8 @@ WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const void *error,
-                       size_t error_len, wq_call *call, wq_error *err);
+WQ_API int32_t wq_fail(wq_queue* queue, uint64_t id, uint64_t generation, const void* error,
+                       size_t error_len, wq_call* call, wq_error* err);
 
 /* Settle `n` jobs of this queue in one change; item_size is sizeof items[0].
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item. One that
@@ -1595,8 +1763,8 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_settle_many(wq_queue *queue, const wq_settle_item *items, size_t n,
-                              size_t item_size, int32_t *codes, wq_call *call, wq_error *err);
+WQ_API int32_t wq_settle_many(wq_queue* queue, const wq_settle_item* items, size_t n,
+                              size_t item_size, int32_t* codes, wq_call* call, wq_error* err);
 
 /* ================================================================================= dead letters */
 
@@ -1609,8 +1777,8 @@ WQ_API int32_t wq_settle_many(wq_queue *queue, const wq_settle_item *items, size
  * Durability: none.   Thread: any.   Blocks: for disk reads.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batch **batch,
-                            uint64_t *next_cursor, wq_error *err);
+WQ_API int32_t wq_dead_list(wq_queue* queue, const wq_dead_query* query, wq_batch** batch,
+                            uint64_t* next_cursor, wq_error* err);
 
 /* Read one dead letter as a batch of one. Its entry id is the job's id and its last generation.
  * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_STALE (that entry is no more: the job was
@@ -1620,8 +1788,8 @@ WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batc
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq_batch **batch,
-                           wq_error *err);
+WQ_API int32_t wq_dead_get(wq_queue* queue, uint64_t id, uint64_t generation, wq_batch** batch,
+                           wq_error* err);
 
 /* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero and a
  * generation of its own. Payload, time of enqueue, last error, number of replays and the time of
@@ -1637,8 +1805,8 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
-                              wq_error *err);
+WQ_API int32_t wq_dead_replay(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
+                              wq_error* err);
 
 /* Remove one dead letter for ever.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
@@ -1648,8 +1816,8 @@ WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation,
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
-                              wq_error *err);
+WQ_API int32_t wq_dead_remove(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
+                              wq_error* err);
 
 /* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
  * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
@@ -1664,8 +1832,8 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_replay_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
-                                   wq_dead_report *report, wq_error *err);
+WQ_API int32_t wq_dead_replay_many(wq_queue* queue, const wq_dead_filter* filter, wq_call* call,
+                                   wq_dead_report* report, wq_error* err);
 
 /* Remove all dead letters that the filter wants for ever, the oldest first; else as
  * wq_dead_replay_many, but needs no room.
@@ -1673,8 +1841,8 @@ WQ_API int32_t wq_dead_replay_many(wq_queue *queue, const wq_dead_filter *filter
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
-                                   wq_dead_report *report, wq_error *err);
+WQ_API int32_t wq_dead_remove_many(wq_queue* queue, const wq_dead_filter* filter, wq_call* call,
+                                   wq_dead_report* report, wq_error* err);
 
 /* Remove all dead letters of the queue for ever, in one change.
  * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
@@ -1684,7 +1852,7 @@ WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
+WQ_API int32_t wq_dead_purge(wq_queue* queue, uint64_t* removed, wq_call* call, wq_error* err);
 
 /* ================================================================================== unique keys */
 
@@ -1713,8 +1881,8 @@ WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, 
  * Durability: none.   Thread: any.   Blocks: for disk reads if it is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
-                             uint64_t *job_id, wq_error *err);
+WQ_API int32_t wq_key_holder(wq_queue* queue, uint32_t kind, const void* key, size_t key_len,
+                             uint64_t* job_id, wq_error* err);
 
 /* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
  * NULL) is that job.
@@ -1726,8 +1894,8 @@ WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, si
  * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
-                             wq_call *call, uint64_t *job_id, wq_error *err);
+WQ_API int32_t wq_key_cancel(wq_queue* queue, uint32_t kind, const void* key, size_t key_len,
+                             wq_call* call, uint64_t* job_id, wq_error* err);
 
 /* Give up the unique key of a job before its scope ends; by the holder of its lease only.
  * WQ_OK as well if it holds none (any more); then call->lsn is 0.
@@ -1737,8 +1905,8 @@ WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, si
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
-                              wq_error *err);
+WQ_API int32_t wq_key_release(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
+                              wq_error* err);
 
 /* =================================================================================== encryption */
 
@@ -1746,7 +1914,8 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * configured so (`encrypt`), or its spec says so (WQ_JOB_ENCRYPT; WQ_JOB_PLAIN says no). It is in
  * no file of the store then, nor in a backup; whoever reads a job gets it as it was given. Only the
  * payload: names, headers, keys, error texts, notes and kv values are stored as they are, and the
- * length of a payload shows.
+ * length of a payload shows. So is the payload of a schedule: wq_cron_put answers WQ_E_UNSUPPORTED
+ * for one that is to be sealed, and a schedule that a queue had before it encrypts goes on unsealed.
  *
  * Keys are given when the store is opened (wq_store_options.keys) and are never stored or told. Do
  * not make them of passwords. `current_key` seals; all of them open. To rotate, open with a new key
@@ -1800,7 +1969,7 @@ WQ_API int32_t wq_store_get_keys(wq_store *store, wq_key_use *uses, size_t n, si
  *          WQ_E_NO_MEMORY, WQ_E_IO (no file descriptor left), WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller closes *cq with wq_cq_close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
+WQ_API int32_t wq_cq_open(wq_store* store, wq_cq** cq, wq_error* err);
 
 /* Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes they
  * tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED. The store may be closed
@@ -1808,7 +1977,7 @@ WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until pollers have left.   Owns: frees *cq.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cq_close(wq_cq **cq);
+WQ_API void wq_cq_close(wq_cq** cq);
 
 /* Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the first.
  * Each change gives exactly one event. Events of changes that were made one after another at the
@@ -1820,8 +1989,8 @@ WQ_API void wq_cq_close(wq_cq **cq);
  * Durability: an event with WQ_OK means that its change has reached the level its call asked for.
  * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_poll(wq_cq *cq, wq_event *events, size_t n, size_t event_size,
-                          int64_t timeout_ms, size_t *count, wq_error *err);
+WQ_API int32_t wq_cq_poll(wq_cq* cq, wq_event* events, size_t n, size_t event_size,
+                          int64_t timeout_ms, size_t* count, wq_error* err);
 
 /* A file descriptor that is readable while events wait, for poll, epoll and event loops.
  * wq_cq_poll makes it unreadable when it takes the last event. Do not read, write or close it; it
@@ -1829,7 +1998,7 @@ WQ_API int32_t wq_cq_poll(wq_cq *cq, wq_event *events, size_t n, size_t event_si
  * Returns: the descriptor, 0 or more; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the completion queue owns it.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_eventfd(wq_cq *cq);
+WQ_API int32_t wq_cq_eventfd(wq_cq* cq);
 
 /* ======================================================================================= cancel */
 
@@ -1838,7 +2007,7 @@ WQ_API int32_t wq_cq_eventfd(wq_cq *cq);
  *          WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller frees it with wq_cancel_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cancel_new(wq_cancel **cancel, wq_error *err);
+WQ_API int32_t wq_cancel_new(wq_cancel** cancel, wq_error* err);
 
 /* Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one before it
  * does anything. Takes locks: a signal handler leaves it to a thread (self-pipe, signalfd). A call
@@ -1846,14 +2015,133 @@ WQ_API int32_t wq_cancel_new(wq_cancel **cancel, wq_error *err);
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cancel_fire(wq_cancel *cancel);
+WQ_API void wq_cancel_fire(wq_cancel* cancel);
 
 /* Free a token and set *cancel to NULL. Does not fire it.
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until the calls that use it have returned.
  * Owns: frees *cancel.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cancel_free(wq_cancel **cancel);
+WQ_API void wq_cancel_free(wq_cancel** cancel);
+
+/* ==================================================================================== schedules */
+
+typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_free */
+
+/* Make a schedule, or replace the one of that name: from now on the clock enqueues its job into
+ * this queue. Names are of the whole store: 1..255 bytes, UTF-8, no control characters.
+ * What is there already as given is left alone, and nothing is written (call->lsn is 0): put all
+ * your schedules at every start. A new expression or zone moves the next slot; a new job, queue or
+ * catch-up does not. A paused one stays paused. At most 10,000 in a store; payload up to 1 MiB.
+ *
+ *   second   0-59 (only with six fields)   * , - /       minute   0-59   * , - /
+ *   hour     0-23   * , - /                              month    1-12 or JAN-DEC   * , - /
+ *   day of month   1-31   * , - /   alone: L (last day), L-3 (three before it), 15W (weekday
+ *                                   nearest to the 15th, in the same month), LW (last weekday)
+ *   day of week    0-7 or SUN-SAT (0 and 7 are Sunday)   * , - /   5L (last Friday), 1#2 (second
+ *                                   Monday)
+ *   @yearly @monthly @weekly @daily @hourly             @every 90s, @every 1h30m (1s and more)
+ *
+ * If both day fields are other than *, a day that either of them names counts. a/n goes from a to
+ * the end of its field. @every counts from 1970 UTC. Where the zone's clock jumps ahead, what it
+ * jumps over runs once, at the end of the jump; a time that comes twice runs the first time. An
+ * expression of every hour goes by the time that passes instead: each time of both hours.
+ *
+ * A slot (schedule and due time) runs once or never: its job and the next slot are one record, also
+ * over a crash or a clock that is set back. A slot that could not run in time, because the store
+ * was closed or the clock was set ahead, was missed if it is over 10 s late; then the newest
+ * `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a paused
+ * one takes the jobs, a full one takes them once it has room (wq_cron.problem says so meanwhile).
+ * Deleting a queue removes its schedules. A zone that the system does not have
+ * any more stops its own schedule: wq_cron.problem says so, and the slots are caught up with when
+ * a process opens the store that has it. Each job carries the headers wq-schedule (the name) and
+ * wq-slot-ms (the due time in decimal), behind those of `spec`.
+ * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
+ *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
+ * Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_put(wq_queue* queue, const void* name, size_t name_len,
+                           const wq_cron_spec* spec, wq_call* call, wq_error* err);
+
+/* Remove a schedule. Jobs that it enqueued stay.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_remove(wq_store* store, const void* name, size_t name_len, wq_call* call,
+                              wq_error* err);
+
+/* Stop a schedule until wq_cron_resume. It misses nothing: it goes on with the first slot after it
+ * was resumed. Already so is WQ_OK and writes nothing.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_pause(wq_store* store, const void* name, size_t name_len, wq_call* call,
+                             wq_error* err);
+
+/* Let a paused schedule go on.
+ * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT; WQ_E_INVALID (its zone is not there any more).
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_resume(wq_store* store, const void* name, size_t name_len, wq_call* call,
+                              wq_error* err);
+
+/* Read one schedule, as a list of one.
+ * Returns: WQ_OK with *crons set; else *crons is NULL: WQ_E_NOT_FOUND, WQ_E_INVALID,
+ *          WQ_E_TOO_LARGE, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_get(wq_store* store, const void* name, size_t name_len, wq_crons** crons,
+                           wq_error* err);
+
+/* List schedules in the byte order of their names: up to `limit` (1..1,000) behind `after`; those
+ * of one queue if `queue` is not NULL. A list shorter than `limit` is the last one.
+ * Returns: WQ_OK with *crons set (it may be of length 0); else *crons is NULL: WQ_E_NOT_FOUND
+ *          (queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *crons with wq_crons_free.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_list(wq_store* store, wq_queue* queue, const void* after, size_t after_len,
+                            size_t limit, wq_crons** crons, wq_error* err);
+
+/* Number of schedules in a list. NULL has none.
+ * Returns: the number.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API size_t wq_crons_count(const wq_crons* crons);
+
+/* The schedule with index `i`, counted from 0.
+ * Returns: WQ_OK with *cron filled; WQ_E_INVALID (NULL, index, struct_size).
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_crons_at(const wq_crons* crons, size_t i, wq_cron* cron);
+
+/* Free a list and set *crons to NULL. The store may be closed already.
+ * Returns: nothing.
+ * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *crons.
+ * Since: 0.1.   Stability: stable. */
+WQ_API void wq_crons_free(wq_crons** crons);
+
+/* When an expression is due: the first `n` (1..10,000) times after `from_ms`, with no store.
+ * *count is less than n if it is due no more often before the year 10000.
+ * Returns: WQ_OK with *count times in `times`; else *count is 0: WQ_E_INVALID (the message names
+ *          the field), WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read of the zone.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_cron_next(const void* expression, size_t expression_len, const void* zone,
+                            size_t zone_len, int64_t from_ms, int64_t* times, size_t n,
+                            size_t* count, wq_error* err);
 
 /* ===================================================================================== log scan */
 
@@ -1869,7 +2157,7 @@ WQ_API void wq_cancel_free(wq_cancel **cancel);
  * store.
  * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
+WQ_API int32_t wq_log_scan(const char* path, wq_log_visit visit, void* ctx, wq_error* err);
 
 /* ============================================================================== moving a store */
 
@@ -1886,8 +2174,8 @@ WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_e
  * Thread: callback; `visit` runs on the calling thread and may call anything but close the store.
  * Blocks: for disk reads and for `visit`.   Owns: the records are valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_len,
-                               wq_export_visit visit, void *ctx, wq_error *err);
+WQ_API int32_t wq_store_export(wq_store* store, const void* name, size_t name_len,
+                               wq_export_visit visit, void* ctx, wq_error* err);
 
 /* Begin an import into a store that never had a queue.
  * Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a reopen:
@@ -1898,7 +2186,7 @@ WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_le
  * Durability: OK means that it survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, wq_error *err);
+WQ_API int32_t wq_import_begin(wq_store* store, const wq_store_record* record, wq_error* err);
 
 /* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
@@ -1907,8 +2195,8 @@ WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, w
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, wq_queue **queue,
-                               wq_error *err);
+WQ_API int32_t wq_import_queue(wq_store* store, const wq_queue_record* record, wq_queue** queue,
+                               wq_error* err);
 
 /* Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0]. All or
  * none. They keep their ids, generations, counts and times. Jobs that were leased or running become
@@ -1919,8 +2207,8 @@ WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, w
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
-                              wq_error *err);
+WQ_API int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t n, size_t job_size,
+                              wq_error* err);
 
 /* Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose time
  * has come counts as not there.
@@ -1930,8 +2218,8 @@ WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n, size_t row_size,
-                            wq_error *err);
+WQ_API int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n, size_t row_size,
+                            wq_error* err);
 
 /* End the import: the store is open for use.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
@@ -1939,7 +2227,7 @@ WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n,
  * Durability: OK means that all of the import survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
+WQ_API int32_t wq_import_end(wq_store* store, wq_error* err);
 
 /* Look at the store in directory `path`, however damaged, and tell what is whole, what is damaged
  * and how many jobs can be read. With a `new_path` all of them are written into a new store there.
@@ -1955,8 +2243,8 @@ WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
  * store.
  * Blocks: for disk I/O and for `visit`.   Owns: the finding is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
-                               void *ctx, wq_repair_report *report, wq_error *err);
+WQ_API int32_t wq_store_repair(const char* path, const char* new_path, wq_repair_visit visit,
+                               void* ctx, wq_repair_report* report, wq_error* err);
 
 /* ============================================================================== key-value rows */
 
@@ -1972,8 +2260,8 @@ WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair
  * Durability: none.   Thread: any.   Blocks: for a disk read if the row is not in memory.
  * Owns: the caller frees *page with wq_kv_page_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_get(wq_store *store, const void *key, size_t key_len, wq_kv_page **page,
-                         wq_error *err);
+WQ_API int32_t wq_kv_get(wq_store* store, const void* key, size_t key_len, wq_kv_page** page,
+                         wq_error* err);
 
 /* Write a row: new, or in place of the one that is there, with the time to live of this call.
  * WQ_KV_IF_ABSENT adds; WQ_KV_IF_VERSION, with what a read told, is compare-and-swap.
@@ -1986,9 +2274,9 @@ WQ_API int32_t wq_kv_get(wq_store *store, const void *key, size_t key_len, wq_kv
  *         memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_put(wq_store *store, const void *key, size_t key_len, const void *value,
-                         size_t value_len, const wq_kv_options *options, wq_call *call,
-                         uint64_t *version, wq_error *err);
+WQ_API int32_t wq_kv_put(wq_store* store, const void* key, size_t key_len, const void* value,
+                         size_t value_len, const wq_kv_options* options, wq_call* call,
+                         uint64_t* version, wq_error* err);
 
 /* Add `delta` to a counter: a row whose value is a whole number of 64 bits in decimal. A row that
  * is not there counts as 0, and gets options->ttl_ms; one that is there keeps its end.
@@ -2000,8 +2288,8 @@ WQ_API int32_t wq_kv_put(wq_store *store, const void *key, size_t key_len, const
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64_t delta,
-                         const wq_kv_options *options, wq_call *call, int64_t *sum, wq_error *err);
+WQ_API int32_t wq_kv_add(wq_store* store, const void* key, size_t key_len, int64_t delta,
+                         const wq_kv_options* options, wq_call* call, int64_t* sum, wq_error* err);
 
 /* Remove a row, if the condition of `options` holds. Goes on when the disk is full.
  * Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
@@ -2011,8 +2299,8 @@ WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64
  * Thread: any.   Blocks: for durability, and for a disk read if the row is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_erase(wq_store *store, const void *key, size_t key_len,
-                           const wq_kv_options *options, wq_call *call, wq_error *err);
+WQ_API int32_t wq_kv_erase(wq_store* store, const void* key, size_t key_len,
+                           const wq_kv_options* options, wq_call* call, wq_error* err);
 
 /* List rows in the order of the bytes of their keys, page by page. `query` NULL: the first 100.
  * *more (may be NULL): 1 if there are more behind the page; go on with query->after = its last key.
@@ -2023,26 +2311,26 @@ WQ_API int32_t wq_kv_erase(wq_store *store, const void *key, size_t key_len,
  * Durability: none.   Thread: any.   Blocks: for disk reads.
  * Owns: the caller frees *page with wq_kv_page_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_list(wq_store *store, const wq_kv_query *query, wq_kv_page **page,
-                          int32_t *more, wq_error *err);
+WQ_API int32_t wq_kv_list(wq_store* store, const wq_kv_query* query, wq_kv_page** page,
+                          int32_t* more, wq_error* err);
 
 /* Number of rows in a page. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_kv_page_count(const wq_kv_page *page);
+WQ_API size_t wq_kv_page_count(const wq_kv_page* page);
 
 /* The row with index `i`, counted from 0.
  * Returns: WQ_OK with *row filled; WQ_E_INVALID (NULL, index, struct_size).
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the page owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_page_row(const wq_kv_page *page, size_t i, wq_kv_row *row);
+WQ_API int32_t wq_kv_page_row(const wq_kv_page* page, size_t i, wq_kv_row* row);
 
 /* Free a page and set *page to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *page.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_kv_page_free(wq_kv_page **page);
+WQ_API void wq_kv_page_free(wq_kv_page** page);
 
 /* ======================================================================================== locks */
 
@@ -2058,8 +2346,8 @@ WQ_API void wq_kv_page_free(wq_kv_page **page);
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_take(wq_store *store, const void *key, size_t key_len, const void *owner,
-                            size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+WQ_API int32_t wq_lock_take(wq_store* store, const void* key, size_t key_len, const void* owner,
+                            size_t owner_len, int64_t ttl_ms, wq_call* call, wq_error* err);
 
 /* Keep the lock for ttl_ms from now on (0: until it is released).
  * Returns: WQ_OK; WQ_STALE (the owner does not have it: released, run out, or another's);
@@ -2068,8 +2356,8 @@ WQ_API int32_t wq_lock_take(wq_store *store, const void *key, size_t key_len, co
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, const void *owner,
-                              size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
+WQ_API int32_t wq_lock_extend(wq_store* store, const void* key, size_t key_len, const void* owner,
+                              size_t owner_len, int64_t ttl_ms, wq_call* call, wq_error* err);
 
 /* Give the lock up.
  * Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
@@ -2078,8 +2366,8 @@ WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, 
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_erase.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len, const void *owner,
-                               size_t owner_len, wq_call *call, wq_error *err);
+WQ_API int32_t wq_lock_release(wq_store* store, const void* key, size_t key_len, const void* owner,
+                               size_t owner_len, wq_call* call, wq_error* err);
 
 /* ================================================================================= transactions */
 
@@ -2103,25 +2391,25 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  *             WQ_POWER for a row).
  * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size_t op_size,
-                           wq_call *call, wq_txn_result *results, size_t result_size,
-                           size_t *failed, wq_error *err);
+WQ_API int32_t wq_transact(wq_store* store, const wq_txn_op* ops, size_t n, size_t op_size,
+                           wq_call* call, wq_txn_result* results, size_t result_size,
+                           size_t* failed, wq_error* err);
 
 /* ====================================================================================== observe */
 
 /* wq_store_event.kind: what happened. In brackets what the fields say beside job and queue. */
-#define WQ_EVENT_QUEUED 1u         /* enqueued [time_ms: when it becomes ready, 0: it is] */
-#define WQ_EVENT_PROMOTED 2u       /* delayed -> ready */
-#define WQ_EVENT_LEASED 3u         /* [time_ms: the deadline] */
-#define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
-#define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
-#define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
-#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
-#define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
-#define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
-#define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
-#define WQ_EVENT_CANCELLED 11u     /* cancelled, and gone */
-#define WQ_EVENT_CLEARED 12u       /* removed [job_id 0: `count` jobs of the queue at once] */
+#define WQ_EVENT_QUEUED 1u     /* enqueued [time_ms: when it becomes ready, 0: it is] */
+#define WQ_EVENT_PROMOTED 2u   /* delayed -> ready */
+#define WQ_EVENT_LEASED 3u     /* [time_ms: the deadline] */
+#define WQ_EVENT_CONFIRMED 4u  /* leased -> running [time_ms: the deadline, 0: none] */
+#define WQ_EVENT_ACKED 5u      /* succeeded, and gone */
+#define WQ_EVENT_NACKED 6u     /* [time_ms: when it is ready again, 0: it is, or it died] */
+#define WQ_EVENT_RELEASED 7u   /* given back uncounted [the same] */
+#define WQ_EVENT_EXPIRED 8u    /* its lease was taken back [the same] */
+#define WQ_EVENT_DEAD 9u       /* became a dead letter [dead_reason] */
+#define WQ_EVENT_REPLAYED 10u  /* dead -> ready */
+#define WQ_EVENT_CANCELLED 11u /* cancelled, and gone */
+#define WQ_EVENT_CLEARED 12u   /* removed [job_id 0: `count` jobs of the queue at once] */
 #define WQ_EVENT_QUEUE_DECLARED 13u
 #define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
 #define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
@@ -2140,7 +2428,8 @@ typedef struct wq_event_cursor {
   uint64_t sequence; /* of the last event that was read */
   uint64_t dropped;  /* out: events that this call did not find any more, before its first one */
 } wq_event_cursor;
-#define WQ_EVENT_CURSOR_INIT {sizeof(wq_event_cursor), 0, 0, 0, 0}
+#define WQ_EVENT_CURSOR_INIT \
+  { sizeof(wq_event_cursor), 0, 0, 0, 0 }
 
 /* One change. Not to be mixed up with wq_event, which tells that a call became durable. */
 typedef struct wq_store_event {
@@ -2157,14 +2446,15 @@ typedef struct wq_store_event {
   uint32_t dead_reason;    /* WQ_DEAD_...; 0: not dead */
   uint32_t queue_name_len; /* 0: about no queue */
   uint32_t reserved_0;
-  char queue_name[256];    /* ends with NUL */
+  char queue_name[256]; /* ends with NUL */
 } wq_store_event;
-#define WQ_STORE_EVENT_INIT {sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
+#define WQ_STORE_EVENT_INIT \
+  { sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
 
 /* A failed attempt. */
 typedef struct wq_queue_error {
   uint32_t struct_size;
-  uint32_t kind;     /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
+  uint32_t kind; /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
   int64_t at_ms;
   uint64_t job_id;
   uint64_t generation;
@@ -2172,7 +2462,8 @@ typedef struct wq_queue_error {
   uint32_t text_len; /* 0: no text was given */
   char text[256];    /* one line of UTF-8, cut to 240 bytes, ends with NUL */
 } wq_queue_error;
-#define WQ_QUEUE_ERROR_INIT {sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, ""}
+#define WQ_QUEUE_ERROR_INIT \
+  { sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, "" }
 
 /* What holds a job or a queue back. New causes get new bits: what is not known counts as one. */
 #define WQ_WHY_DELAYED 1u       /* its time has not come */
@@ -2186,6 +2477,9 @@ typedef struct wq_queue_error {
 #define WQ_WHY_DEAD 256u        /* it is a dead letter */
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
+#define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` \
+                                 */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2193,7 +2487,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
+                                 a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */
@@ -2205,14 +2500,14 @@ typedef struct wq_job_explanation {
   int64_t holder_age_ms;
 } wq_job_explanation;
 #define WQ_JOB_EXPLANATION_INIT \
-  {sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  { sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* What holds a queue back, as of one moment. Rates are jobs per second, means of about the last 1
  * and 5 minutes since open. */
 typedef struct wq_queue_explanation {
   uint32_t struct_size;
-  uint32_t status;             /* WQ_STATUS_... */
-  uint32_t causes;             /* WQ_WHY_... */
+  uint32_t status; /* WQ_STATUS_... */
+  uint32_t causes; /* WQ_WHY_... */
   uint32_t reserved_0;
   uint64_t leasable;           /* jobs that could be leased now */
   int64_t oldest_ready_age_ms; /* 0: none is ready */
@@ -2225,9 +2520,11 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
+  uint64_t parked;      /* ready jobs that wait for a slot of their group */
+  int64_t rate_wait_ms; /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \
-  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  { sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Take up to `n` events behind the cursor, in the order of their changes (of the log);
  * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.
@@ -2244,9 +2541,9 @@ typedef struct wq_queue_explanation {
  * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store_event *events,
-                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel *cancel,
-                              size_t *count, wq_error *err);
+WQ_API int32_t wq_events_poll(wq_store* store, wq_event_cursor* cursor, wq_store_event* events,
+                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel* cancel,
+                              size_t* count, wq_error* err);
 
 /* The last failed attempts of the queue, newest first: nacks (those that count as an exception, or
  * have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is how many
@@ -2257,8 +2554,8 @@ WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store
  *          WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size_t n,
-                                   size_t error_size, size_t *count, wq_error *err);
+WQ_API int32_t wq_queue_get_errors(wq_queue* queue, wq_queue_error* errors, size_t n,
+                                   size_t error_size, size_t* count, wq_error* err);
 
 /* Tell where a job of this queue is, and why it does not run.
  * `text` (may be NULL) gets the same as lines for a person, its last error among them; their
@@ -2269,8 +2566,8 @@ WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_explain(wq_queue *queue, uint64_t id, wq_job_explanation *explanation,
-                              wq_text **text, wq_error *err);
+WQ_API int32_t wq_job_explain(wq_queue* queue, uint64_t id, wq_job_explanation* explanation,
+                              wq_text** text, wq_error* err);
 
 /* Tell what this queue would hand out now, and what holds it back.
  * `text` (may be NULL) gets the same as lines for a person.
@@ -2279,8 +2576,8 @@ WQ_API int32_t wq_job_explain(wq_queue *queue, uint64_t id, wq_job_explanation *
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_explain(wq_queue *queue, wq_queue_explanation *explanation, wq_text **text,
-                                wq_error *err);
+WQ_API int32_t wq_queue_explain(wq_queue* queue, wq_queue_explanation* explanation, wq_text** text,
+                                wq_error* err);
 
 /* All figures of the store and its queues, in the text format of Prometheus (0.0.4).
  * docs/METRICS.md explains each. The only label is the name of the queue, escaped; ids, keys and
@@ -2291,19 +2588,19 @@ WQ_API int32_t wq_queue_explain(wq_queue *queue, wq_queue_explanation *explanati
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read per queue.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_metrics(wq_store *store, wq_text **text, wq_error *err);
+WQ_API int32_t wq_store_metrics(wq_store* store, wq_text** text, wq_error* err);
 
 /* The bytes of a text, UTF-8; no NUL follows. NULL has none.
  * Returns: a view into it, valid until it is freed.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the text owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API wq_bytes wq_text_bytes(const wq_text *text);
+WQ_API wq_bytes wq_text_bytes(const wq_text* text);
 
 /* Free a text and set *text to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *text.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_text_free(wq_text **text);
+WQ_API void wq_text_free(wq_text** text);
 
 #ifdef __cplusplus
 }

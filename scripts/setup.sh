@@ -5,8 +5,8 @@
 set -eu
 
 build_packages="make gcc g++ cmake ninja-build pkg-config ccache librocksdb-dev liburing-dev \
-libxxhash-dev libssl-dev libzstd-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev \
-nlohmann-json3-dev libarchive-dev libgtest-dev python3"
+libxxhash-dev libssl-dev libzstd-dev libcctz-dev tzdata libflatbuffers-dev flatbuffers-compiler \
+libcli11-dev nlohmann-json3-dev libarchive-dev libgtest-dev python3"
 test_packages="clang git"
 bench_packages="libbenchmark-dev libsqlite3-dev"
 lint_packages="clang-format clang-tidy git"

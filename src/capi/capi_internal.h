@@ -64,6 +64,16 @@ class Interrupts {
   std::vector<CancelToken*> tokens_ WQ_GUARDED_BY(mutex_);
 };
 
+// A schedule as wq.h tells it, with what that points to.
+struct PublicCron {
+  CronView view;  // of a list; an export's is with its visitor
+  std::vector<wq_header> headers;
+  std::vector<int64_t> backoff_list_ms;
+  wq_cron record = WQ_CRON_INIT;
+
+  void fill(const CronState& state, const CronRow& row, const Envelope& job);  // cron.cc
+};
+
 }  // namespace wq
 
 struct wq_store : wq::HandleHead {
@@ -127,6 +137,13 @@ struct wq_text : wq::HandleHead {
   static constexpr const char* own_name = "text";
   wq_text() : HandleHead(own_kind) {}
   std::string bytes;
+};
+
+struct wq_crons : wq::HandleHead {
+  static constexpr wq::HandleKind own_kind = wq::HandleKind::crons;
+  static constexpr const char* own_name = "crons";
+  wq_crons() : HandleHead(own_kind) {}
+  std::vector<wq::PublicCron> schedules;
 };
 
 namespace wq {
@@ -253,9 +270,14 @@ void write_limits(const QueueConfig& in, wq_queue_config& out);
 Status read_keys(const wq_store_options& in, Keyring& out);
 Status read_packing(const wq_queue_config& in, QueueConfig& out);
 Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
+void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);
+// A job by itself; `headers` is what `out` borrows. produce.cc
+Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out);
+// The schedules of a queue that is imported. cron.cc
+Status import_schedules(Engine& engine, QueueId queue, const wq_cron* schedules, size_t count);
 // The backoff_ fields of a queue configuration or a job.
 Status read_backoff(uint32_t kind, int64_t base_ms, int64_t max_ms, const int64_t* list_ms,
                     uint32_t count, Backoff& out);
@@ -271,6 +293,9 @@ inline wq_bytes view_bytes(Bytes bytes) {
 inline void forget(HandleHead&) {}
 inline void forget(wq_batch& batch) {
   batch.jobs.clear();
+}
+inline void forget(wq_crons& crons) {
+  crons.schedules.clear();
 }
 inline void forget(wq_cq& cq) {
   cq.queue.reset();

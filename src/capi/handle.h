@@ -59,6 +59,7 @@ enum class HandleKind : uint32_t {
   cancel = 0x5751434e,
   kv_page = 0x57514b56,
   text = 0x57515458,
+  crons = 0x57514352,
 };
 
 struct HandleHead {

@@ -71,7 +71,7 @@ void tell_record_keys(const JobImage& job, wq_job_record& out) {
 }
 
 Status read_record_keys(const wq_job_record& in, JobImage& out) {
-  if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
+  if (in.reserved_2 != 0) return invalid_field("job.reserved_2", "is not 0");
   if (in.key_rule > WQ_KEY_RULE_DEBOUNCE) return invalid_field("key_rule", "is not known");
   JobTraits& traits = out.envelope.traits;
   traits.key_rule = static_cast<KeyRule>(in.key_rule);

@@ -13,7 +13,8 @@ constexpr size_t rows_per_call_max = 10'000;
 static_assert(WQ_EVENT_QUEUED == static_cast<uint32_t>(EventKind::queued) &&
               WQ_EVENT_DROPPED == static_cast<uint32_t>(EventKind::dropped));
 static_assert(WQ_WHY_DELAYED == why_delayed && WQ_WHY_SLOTS == why_slots &&
-              WQ_WHY_HELD == why_held && WQ_WHY_EMPTY == why_empty);
+              WQ_WHY_HELD == why_held && WQ_WHY_EMPTY == why_empty && WQ_WHY_GROUP == why_group &&
+              WQ_WHY_RATE == why_rate);
 static_assert(sizeof(wq_store_event::queue_name) > queue_name_bytes_max);
 static_assert(sizeof(wq_queue_error::text) > queue_error_bytes_max);
 
@@ -178,6 +179,8 @@ Status explain_queue(Engine& engine, const wq_queue& queue, wq_queue_explanation
   out.causes = found.why;
   out.leasable = found.leasable;
   out.oldest_ready_age_ms = found.oldest_ready_age_ms;
+  out.parked = found.queue.parked;
+  out.rate_wait_ms = found.queue.rate_wait_ms;
   put_picture(found.queue, out);
   out.enqueue_rate_1m = found.rates.enqueued.per_s_1m;
   out.enqueue_rate_5m = found.rates.enqueued.per_s_5m;

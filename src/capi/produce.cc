@@ -46,8 +46,24 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   out.traits.timeout_ms = in.timeout_ms;
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+  if (in.reserved_1 != 0) return invalid_field("spec.reserved_1", "is not 0");
+  Bytes group;
+  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
+  out.traits.group = as_text(group);
+  out.traits.group_limit = in.group_limit;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
   return read_spec_keys(in, out);
+}
+
+Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out) {
+  SizedIn<wq_job_spec> in;
+  WQ_TRY(in.read(given, "job"));
+  HeaderViews views;
+  WQ_TRY(read_spec(*in, views, out));
+  const std::span<const Header> all = views.from(0, views.size());
+  headers.assign(all.begin(), all.end());
+  out.headers = headers;
+  return {};
 }
 
 namespace {

@@ -7,12 +7,14 @@ namespace {
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
                                  WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
-                                 WQ_CONFIG_ENCRYPT | WQ_CONFIG_COMPRESS;
+                                 WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT | WQ_CONFIG_ENCRYPT |
+                                 WQ_CONFIG_COMPRESS;
 static_assert(config_bits ==
               (config_max_running | config_max_retries | config_lease_ms | config_durability |
                config_backoff | config_version | config_job_ttl | config_max_depth |
                config_max_bytes | config_full_policy | config_dead_max_count |
-               config_dead_max_age_ms | config_encrypt | config_compress));
+               config_dead_max_age_ms | config_rate | config_group_limit |
+               config_encrypt | config_compress));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -27,6 +29,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   if (in->reserved_0 != 0) return unknown_bits("config.reserved_0", in->reserved_0);
   read_limits(*in, out);
   WQ_TRY(read_packing(*in, out));
+  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  read_gates(*in, out);
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
       return invalid_field("config.durability", "is no durability level");
@@ -108,6 +112,13 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   return out;
 }
 
+// A rate without a burst has one of 1.
+void read_gates(const wq_queue_config& in, QueueConfig& out) {
+  out.rate = {in.rate_count, in.rate_burst, in.rate_window_ms};
+  if (out.rate.count != 0 && out.rate.burst == 0) out.rate.burst = 1;
+  out.group_limit = in.group_limit;
+}
+
 wq_queue_config public_config(const QueueConfig& in) {
   wq_queue_config out = WQ_QUEUE_CONFIG_INIT;
   out.fields = config_bits;
@@ -126,6 +137,10 @@ wq_queue_config public_config(const QueueConfig& in) {
   write_limits(in, out);
   out.encrypt = in.encrypt;
   out.compress_min_bytes = in.compress_min_bytes;
+  out.rate_count = in.rate.count;
+  out.rate_burst = in.rate.burst;
+  out.rate_window_ms = in.rate.window_ms;
+  out.group_limit = in.group_limit;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }
@@ -214,6 +229,8 @@ int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err
     out.oldest_ready_age_ms = found.oldest_ready_age_ms;
     out.waiting_bytes = found.bytes[WQ_STATE_READY] + found.bytes[WQ_STATE_DELAYED];
     for (const uint64_t bytes : found.bytes) out.job_bytes += bytes;
+    out.parked = found.parked;
+    out.rate_wait_ms = found.rate_wait_ms;
     wq::write_struct(stats, stats->struct_size, out);
     return {};
   });

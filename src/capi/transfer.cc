@@ -61,6 +61,8 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
   tell_record_keys(job, out);
+  out.group = view_text(job.envelope.traits.group);
+  out.group_limit = job.envelope.traits.group_limit;
   return out;
 }
 
@@ -82,6 +84,19 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     item.store = &record;
     return go_on(visit(&item, ctx));
   };
+  std::vector<wq_cron> schedules;
+  std::vector<PublicCron> public_schedules;
+  visitor.on_schedules = [&](std::span<const CronImage> images) -> Status {
+    public_schedules = std::vector<PublicCron>(images.size());
+    schedules.clear();
+    for (size_t i = 0; i < images.size(); ++i) {
+      PublicCron& schedule = public_schedules[i];
+      schedule.fill(images[i].state, images[i].row, images[i].job);
+      schedule.record.name = view_text(images[i].name);
+      schedules.push_back(schedule.record);
+    }
+    return {};
+  };
   visitor.on_queue = [&](const QueueRow& row) -> Status {
     const wq_queue_config config = public_config(row.config);
     const wq_queue_stats stats = public_stats(row.config.status, row.counts, row.totals);
@@ -90,6 +105,9 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.created_ms = row.created_ms;
     record.config = &config;
     record.stats = &stats;
+    record.schedules = schedules.data();
+    record.schedules_count = schedules.size();
+    record.rate_used_ns = row.rate_tat_ns;
     wq_export_item item = WQ_EXPORT_ITEM_INIT;
     item.queue = &record;
     return go_on(visit(&item, ctx));
@@ -140,6 +158,9 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.backoff.jitter_permille = in->backoff_jitter_permille;
   read_limits(*in, out);
   WQ_TRY(read_packing(*in, out));
+  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  read_gates(*in, out);
+  if (in->group_limit == 0) out.group_limit = 1;  // of a program that knows of no groups
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
                       in->backoff_list_ms, in->backoff_count, out.backoff);
 }
@@ -176,6 +197,7 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   QueueRow row;
   row.name = as_text(name);
   row.created_ms = in->created_ms;
+  row.rate_tat_ns = in->rate_used_ns;
   WQ_TRY(read_config(in->config, row.config));
   WQ_TRY(read_totals(in->stats, row.totals));
   NewHandle<wq_queue> handle;
@@ -183,6 +205,7 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   call.durability = static_cast<uint32_t>(Durability::memory);
   WQ_TRY_SET(handle->id, engine.import_queue(row, call));
   handle->name = row.name;
+  WQ_TRY(import_schedules(engine, handle->id, in->schedules, in->schedules_count));
   hold(core);
   handle->core = core;
   *queue = handle.release();
@@ -204,6 +227,7 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
+  if (in.reserved_3 != 0) return invalid_field("job.reserved_3", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   if (in.dead_reason > WQ_DEAD_UNREADABLE) return invalid_field("dead_reason", "is not known");
@@ -236,6 +260,10 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   envelope.packing = {static_cast<uint8_t>(in.packing), in.plain_bytes};
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
+  Bytes group;
+  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
+  envelope.traits.group = as_text(group);
+  envelope.traits.group_limit = in.group_limit;
   if (in.headers_count > headers_count_max) {
     return Status(Code::too_large, "headers_count is over the limit of 1024");
   }

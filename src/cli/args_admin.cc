@@ -171,6 +171,9 @@ letters over --dead-max or --dead-age are dropped, the oldest first. wq stat --j
 dropped.
 
   wq queue set mail --max-running 8 --max-retries 5 --backoff exponential:1s..10m
+  wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms
+  wq queue set mail --rate 100/1m:20         # 20 at once after an idle time
+  wq queue set mail --rate none --group-limit 2
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
   wq queue set mail --dead-max 10000 --dead-age 30d
   wq queue set mail --encrypt on --compress 4KiB   # new payloads; keys: wq help keyring)");
@@ -207,6 +210,11 @@ dropped.
       ->type_name("on|off");
   command.add_option("--compress", o.compress, "Compress payloads from this size on, or off")
       ->type_name("SIZE");
+  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
+      ->type_name("RATE");
+  command
+      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""));
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {

@@ -15,6 +15,14 @@ void add_durability(CLI::App& command, std::string& durability) {
   option->check(CLI::IsMember({"power", "process", "memory"}).description(""))->type_name("LEVEL");
 }
 
+void add_group(CLI::App& command, PushOptions& o) {
+  command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
+      ->type_name("KEY");
+  command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--group");
+}
+
 constexpr const char* push_footer =
     R"(Each argument is a job. Without arguments, or with - alone, each line of standard
 input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is
@@ -25,6 +33,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   find . -print0 | wq push --format null   # names with newlines are no problem
   wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
+  wq push --group user-7 a b c             # one after the other, others go on meanwhile
   wq push -- -x                            # -- before payloads that begin with -
   wq push -q mail --test x                 # exit code 0, or 8: the queue is disabled or full
   wq push --format jsonl < jobs.jsonl      # options per job:
@@ -35,6 +44,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
     {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
     {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
+    {"payload":"x","group":"user-7","group_limit":2}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job
@@ -82,6 +92,7 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
   command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
       ->type_name("TIME");
+  add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
   CLI::Option* const encrypt =

@@ -20,12 +20,13 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max;
+  std::string delay, at, backoff, durability, payload_max, group;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
   std::string expires, retry_until, timeout;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  uint32_t group_limit = 0;
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
@@ -144,11 +145,11 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl;
+  std::string lease, backoff, durability, job_ttl, rate;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   std::string encrypt, compress;         // on, off; a size, off; empty: not given
   int64_t max_depth = -1, dead_max = -1;
-  int64_t max_running = -1, max_retries = -1, version = -1;
+  int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
 
@@ -159,6 +160,24 @@ struct QueueOptions {
   bool yes = false;
 };
 int run_queue(Context& context, QueueAction action, const QueueOptions& options);
+
+// ---- cron.cc
+struct CronOptions {
+  std::string name, expression, payload, queue;
+  std::string zone = "UTC";
+  std::string catch_up, backoff, from;
+  std::vector<std::string> headers;
+  int priority = -1;
+  uint32_t max_attempts = 0;
+  uint32_t count = 5;
+};
+int run_cron_add(Context& context, const CronOptions& options);
+int run_cron_rm(Context& context, const CronOptions& options);
+int run_cron_pause(Context& context, const CronOptions& options);
+int run_cron_resume(Context& context, const CronOptions& options);
+int run_cron_show(Context& context, const CronOptions& options);
+int run_cron_ls(Context& context, const CronOptions& options);
+int run_cron_next(Context& context, const CronOptions& options);
 
 // ---- maintain.cc
 int run_verify(Context& context);

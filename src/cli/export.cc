@@ -50,6 +50,42 @@ Record store_record(const wq_store_record& store) {
   return record;
 }
 
+List headers_list(const wq_header* headers, size_t count) {
+  List list;
+  for (size_t i = 0; i < count; ++i) {
+    Record header;
+    header.add_bytes("name", view_of(headers[i].name));
+    header.add_bytes("value", view_of(headers[i].value));
+    list.emplace_back(std::move(header));
+  }
+  return list;
+}
+
+Record cron_record(const wq_cron& cron) {
+  Record record;
+  record.add("schedule", view_of(cron.name))
+      .add("expression", view_of(cron.expression))
+      .add("zone", view_of(cron.zone))
+      .add("catch_up", cron.catch_up)
+      .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
+      .add("next_due_ms", cron.next_due_ms)
+      .add("last_slot_ms", cron.last_slot_ms)
+      .add("created_ms", cron.created_ms)
+      .add("fired", cron.fired)
+      .add("missed", cron.missed)
+      .add("priority", cron.priority)
+      .add("max_attempts", cron.max_attempts);
+  if (cron.backoff_kind != 0) {
+    record.add("backoff", backoff_record(cron.backoff_kind, cron.backoff_base_ms,
+                                         cron.backoff_max_ms, cron.backoff_list_ms,
+                                         cron.backoff_count, cron.backoff_jitter_permille));
+  }
+  if (cron.headers_count > 0) {
+    record.add("headers", headers_list(cron.headers, cron.headers_count));
+  }
+  return record.add_bytes("payload", view_of(cron.payload));
+}
+
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
   const wq_queue_stats& stats = *queue.stats;
@@ -70,8 +106,17 @@ Record queue_record(const wq_queue_record& queue) {
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
       .add("dead_max_age_ms", config.dead_max_age_ms)
+      .add("group_limit", config.group_limit)
       .add("encrypt", config.encrypt != 0)
       .add("compress_min_bytes", config.compress_min_bytes);
+  if (config.rate_count != 0) {
+    Record rate;
+    rate.add("count", config.rate_count)
+        .add("window_ms", config.rate_window_ms)
+        .add("burst", config.rate_burst)
+        .add("used_ns", queue.rate_used_ns);
+    settings.add("rate", std::move(rate));
+  }
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -90,6 +135,13 @@ Record queue_record(const wq_queue_record& queue) {
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
       .add("totals", std::move(totals));
+  if (queue.schedules_count > 0) {
+    List schedules;
+    for (size_t i = 0; i < queue.schedules_count; ++i) {
+      schedules.emplace_back(cron_record(queue.schedules[i]));
+    }
+    record.add("schedules", std::move(schedules));
+  }
   return record;
 }
 
@@ -137,16 +189,13 @@ Record job_record(const wq_job_record& job) {
     key.add_bytes("key", view_of(job.idempotency_key)).add("window_ms", job.idempotency_ms);
     record.add("idempotency", std::move(key));
   }
+  if (job.group.len > 0) {
+    record.add_bytes("group", view_of(job.group));
+    if (job.group_limit != 0) record.add("group_limit", job.group_limit);
+  }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {
-    List headers;
-    for (size_t i = 0; i < job.headers_count; ++i) {
-      Record header;
-      header.add_bytes("name", view_of(job.headers[i].name));
-      header.add_bytes("value", view_of(job.headers[i].value));
-      headers.emplace_back(std::move(header));
-    }
-    record.add("headers", std::move(headers));
+    record.add("headers", headers_list(job.headers, job.headers_count));
   }
   record.add_bytes("payload", view_of(job.payload));
   return record;

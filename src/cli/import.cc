@@ -118,9 +118,80 @@ BackoffParts read_backoff(const std::string& where, const Json& json) {
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> read_headers(const Json& list) {
+  std::vector<std::pair<std::string, std::string>> headers;
+  if (!list.is_array()) fail_field("headers", "must be an array");
+  for (const Json& entry : list) {
+    Members header("headers[" + std::to_string(headers.size()) + "]", entry);
+    std::string name = header.bytes("name");
+    headers.emplace_back(std::move(name), header.bytes("value"));
+    header.finish();
+  }
+  return headers;
+}
+
+// A schedule of the file; `record` points into the rest.
+struct ImportedCron {
+  std::string name, expression, zone, payload;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<wq_header> header_views;
+  BackoffParts backoff;
+  wq_cron record = WQ_CRON_INIT;
+};
+
+std::unique_ptr<ImportedCron> read_schedule(Members& members) {
+  auto cron = std::make_unique<ImportedCron>();
+  cron->name = text_of("schedule", members.get("schedule"));
+  cron->expression = text_of("expression", members.get("expression"));
+  cron->zone = text_of("zone", members.get("zone"));
+  if (members.has("backoff")) cron->backoff = read_backoff("backoff", members.get("backoff"));
+  if (members.has("headers")) cron->headers = read_headers(members.get("headers"));
+  cron->payload = members.bytes("payload");
+  for (const auto& [name, value] : cron->headers) {
+    cron->header_views.push_back({bytes_of(name), bytes_of(value)});
+  }
+  wq_cron& record = cron->record;
+  const Json& paused = members.get("paused");
+  if (!paused.is_boolean()) fail_field("paused", "must be true or false");
+  record.flags = paused.get<bool>() ? WQ_CRON_PAUSED : 0;
+  record.name = bytes_of(cron->name);
+  record.expression = bytes_of(cron->expression);
+  record.zone = bytes_of(cron->zone);
+  record.next_due_ms = members.time("next_due_ms");
+  record.last_slot_ms = members.time("last_slot_ms");
+  record.created_ms = members.time("created_ms");
+  record.fired = members.number("fired");
+  record.missed = members.number("missed");
+  record.catch_up = members.small("catch_up");
+  record.priority = static_cast<uint32_t>(members.number("priority", 255));
+  record.max_attempts = members.small("max_attempts");
+  record.backoff_jitter_permille = cron->backoff.jitter_permille;
+  record.backoff_kind = cron->backoff.kind;
+  record.backoff_base_ms = cron->backoff.base_ms;
+  record.backoff_max_ms = cron->backoff.max_ms;
+  record.backoff_list_ms = cron->backoff.list_ms.data();
+  record.backoff_count = static_cast<uint32_t>(cron->backoff.list_ms.size());
+  record.payload = bytes_of(cron->payload);
+  record.headers = cron->header_views.data();
+  record.headers_count = cron->header_views.size();
+  members.finish();
+  return cron;
+}
+
+// Answers how far it is used up.
+int64_t read_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.rate", json);
+  config.rate_count = members.small("count");
+  config.rate_window_ms = members.time("window_ms");
+  config.rate_burst = members.small("burst");
+  const int64_t used_ns = members.time("used_ns");
+  members.finish();
+  return used_ns;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key;
+  std::string payload, last_error, progress, key, idempotency_key, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -138,6 +209,7 @@ struct ImportedJob {
     record.backoff_jitter_permille = backoff.jitter_permille;
     record.key = bytes_of(key);
     record.idempotency_key = bytes_of(idempotency_key);
+    record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -209,16 +281,9 @@ void read_job(Members& members, ImportedJob& job) {
   if (members.has("last_error") || members.has("last_error_base64")) {
     job.last_error = members.bytes("last_error");
   }
-  if (members.has("headers")) {
-    const Json& list = members.get("headers");
-    if (!list.is_array()) fail_field("headers", "must be an array");
-    for (const Json& entry : list) {
-      Members header("headers[" + std::to_string(job.headers.size()) + "]", entry);
-      std::string name = header.bytes("name");
-      job.headers.emplace_back(std::move(name), header.bytes("value"));
-      header.finish();
-    }
-  }
+  if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
+  if (members.has("group_limit")) record.group_limit = members.small("group_limit");
+  if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   job.payload = members.bytes("payload");
   members.finish();
@@ -300,6 +365,9 @@ class Importer {
     read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
+    // Exports of before there were rates and groups have none.
+    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
@@ -330,7 +398,21 @@ class Importer {
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");
     record.config = &config;
+    record.rate_used_ns = rate_used_ns;
     record.stats = &stats;
+    std::vector<std::unique_ptr<ImportedCron>> schedules;
+    std::vector<wq_cron> crons;
+    if (members.has("schedules")) {
+      const Json& list = members.get("schedules");
+      if (!list.is_array()) fail_field("schedules", "must be an array");
+      for (const Json& entry : list) {
+        Members one("schedules[" + std::to_string(schedules.size()) + "]", entry);
+        schedules.push_back(read_schedule(one));
+        crons.push_back(schedules.back()->record);
+      }
+    }
+    record.schedules = crons.data();
+    record.schedules_count = crons.size();
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_queue(store_.get(), &record, queues_[name].out(), &err), err);

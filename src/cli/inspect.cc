@@ -27,6 +27,8 @@ Record queue_record(const NamedStats& queue) {
       .add("leased", stats.leased)
       .add("running", stats.running)
       .add("dead", stats.dead)
+      .add("parked", stats.parked)
+      .add("rate_wait_ms", stats.rate_wait_ms)
       .add("oldest_ready_age_ms", stats.oldest_ready_age_ms)
       .add("enqueued_total", stats.enqueued_total)
       .add("leased_total", stats.leased_total)
@@ -76,6 +78,7 @@ void print_queues(Output& out, const std::vector<NamedStats>& queues) {
   Table table({{"queue"},
                {"status"},
                {"ready", Align::right},
+               {"parked", Align::right},
                {"delayed", Align::right},
                {"leased", Align::right},
                {"running", Align::right},
@@ -85,12 +88,12 @@ void print_queues(Output& out, const std::vector<NamedStats>& queues) {
                {"acked", Align::right},
                {"nacked", Align::right},
                {"expired", Align::right}});
-  constexpr size_t status_column = 1, dead_column = 6;
+  constexpr size_t status_column = 1, dead_column = 7;
   for (const NamedStats& queue : queues) {
     const wq_queue_stats& stats = queue.stats;
     table.add({printable(queue.name, 60), status_name(stats.status), format_count(stats.ready),
-               format_count(stats.delayed), format_count(stats.leased), format_count(stats.running),
-               format_count(stats.dead),
+               format_count(stats.parked), format_count(stats.delayed), format_count(stats.leased),
+               format_count(stats.running), format_count(stats.dead),
                stats.ready == 0 ? "-" : format_duration(stats.oldest_ready_age_ms),
                format_count(stats.enqueued_total), format_count(stats.acked_total),
                format_count(stats.nacked_total), format_count(stats.expired_total)});

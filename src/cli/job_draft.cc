@@ -1,5 +1,7 @@
 #include "cli/job_draft.h"
 
+#include <charconv>
+
 #include "cli/failure.h"
 #include "cli/handles.h"
 #include "cli/text.h"
@@ -12,6 +14,9 @@ constexpr uint64_t headers_bytes_max = 64 << 10;
 constexpr size_t headers_count_max = 1024;
 constexpr size_t header_name_bytes_max = 255;
 constexpr uint32_t priority_max = 255;
+constexpr size_t group_bytes_max = 512;
+constexpr uint32_t group_limit_max = 1'000'000;
+constexpr uint64_t rate_count_max = 1'000'000;
 constexpr uint32_t attempts_max = 1'000'001;
 constexpr int64_t wait_max_ms = int64_t{100} * 365 * 24 * 3600 * 1000;
 
@@ -141,6 +146,40 @@ std::string backoff_text(const wq_queue_config& config) {
   }
 }
 
+void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config) {
+  config.rate_count = config.rate_burst = 0;
+  config.rate_window_ms = 0;
+  if (text == "none") return;
+  const auto number = [&](std::string_view digits) -> uint32_t {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error == std::errc() && end == digits.data() + digits.size() && value >= 1 &&
+        value <= rate_count_max) {
+      return static_cast<uint32_t>(value);
+    }
+    fail_usage(std::string(option) + ": '" + printable(text, 60) +
+               "' is none of 100/1m, 100/1m:20 (a burst), none; up to 1,000,000 jobs");
+  };
+  const size_t slash = text.find('/');
+  const size_t colon = text.find(':');
+  const bool has_burst = colon != text.npos;
+  config.rate_count = number(text.substr(0, slash));
+  if (slash == text.npos || (has_burst && colon < slash)) number("");
+  config.rate_window_ms =
+      parse_duration_ms(option, text.substr(slash + 1, has_burst ? colon - slash - 1 : text.npos));
+  config.rate_burst = has_burst ? number(text.substr(colon + 1)) : 1;
+  if (config.rate_window_ms == 0) number("");
+  if (config.rate_burst > config.rate_count) {
+    fail_usage(std::string(option) + ": a burst can not be more than the rate");
+  }
+}
+
+std::string rate_text(const wq_queue_config& config) {
+  if (config.rate_count == 0) return "no limit";
+  return std::to_string(config.rate_count) + "/" + format_exact_duration(config.rate_window_ms) +
+         (config.rate_burst > 1 ? ":" + std::to_string(config.rate_burst) : "");
+}
+
 std::pair<std::string, std::string> parse_header(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == text.npos) {
@@ -165,6 +204,9 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
     return "timeout_ms: outside 0 to 100 years";
   }
   if (draft.backoff.jitter_permille > 1'000) return "backoff: its jitter is over 1000 per mille";
+  if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
+  if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
+  if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
   std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
   if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
@@ -188,6 +230,8 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     if (draft.has_priority) spec.flags |= WQ_JOB_PRIORITY;
     spec.priority = draft.priority;
     spec.max_attempts = draft.max_attempts;
+    spec.group = bytes_of(draft.group);
+    spec.group_limit = draft.group_limit;
     spec.backoff_kind = draft.backoff.kind;
     spec.backoff_base_ms = draft.backoff.base_ms;
     spec.backoff_max_ms = draft.backoff.max_ms;

@@ -25,6 +25,9 @@ struct Backoff {
 // "none" is kind 0.
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
+// 100/1m, 100/1m:20 or none, into the rate_ fields.
+void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config);
+std::string rate_text(const wq_queue_config& config);
 
 struct JobDraft {
   std::string payload;
@@ -39,6 +42,8 @@ struct JobDraft {
   bool fail_on_timeout = false;
   uint32_t encrypt_flag = 0;  // WQ_JOB_ENCRYPT, WQ_JOB_PLAIN; 0: as the queue is configured
   JobKeys keys;
+  std::string group;
+  uint32_t group_limit = 0;  // 0: the queue's
 };
 
 // "NAME=VALUE"

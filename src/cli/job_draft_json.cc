@@ -214,11 +214,18 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     read_debounce(value, draft.keys);
   } else if (name == "idempotency") {
     read_idempotency(value, draft.keys);
+  } else if (name == "group") {
+    draft.group = text_of(name, value);
+  } else if (name == "group_base64") {
+    draft.group = bytes_of_base64(name, value);
+  } else if (name == "group_limit") {
+    draft.group_limit = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
   } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
-               "max_exceptions, expires_at_ms, unique, debounce, idempotency, encrypt");
+               "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
+               "group_base64, group_limit, encrypt");
   }
 }
 
@@ -280,6 +287,9 @@ JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
   if (has_text == has_base64) fail_field("payload", "give one of payload and payload_base64");
   if (json.contains("delay_ms") && json.contains("run_at_ms")) {
     fail_field("run_at_ms", "not together with delay_ms");
+  }
+  if (json.contains("group") && json.contains("group_base64")) {
+    fail_field("group", "not together with group_base64");
   }
   JobDraft draft = base;
   for (const auto& [name, value] : json.items()) read_field(name, value, draft);

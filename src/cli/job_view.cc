@@ -119,6 +119,10 @@ Record job_record(const Batch& batch, size_t i) {
       .add("leased_ms", job.leased_ms)
       .add("deadline_ms", job.deadline_ms)
       .add("first_dead_ms", job.first_dead_ms);
+  if (job.group.len > 0) {
+    record.add_bytes("group", view_of(job.group));
+    record.add("parked", job.parked != 0);
+  }
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
@@ -146,6 +150,10 @@ void print_job(Output& out, const Batch& batch, size_t i) {
                              ", " + format_count(job.exceptions) + " failed");
   card.add("  priority", std::to_string(job.priority));
   if (job.replays > 0) card.add("  replays", std::to_string(job.replays));
+  if (job.group.len > 0) {
+    card.add("  group", printable(view_of(job.group), 60) +
+                            (job.parked != 0 ? ", waits for others of it" : ""));
+  }
   card.add("  enqueued", time_and_age(job.enqueued_ms));
   if (job.ready_ms != 0) card.add("  ready", time_and_age(job.ready_ms));
   if (job.leased_ms != 0) card.add("  leased", time_and_age(job.leased_ms));

@@ -29,6 +29,8 @@ constexpr Cause causes[] = {{WQ_WHY_STOPPED, "stopped"},
                             {WQ_WHY_LATE, "late"},
                             {WQ_WHY_DEAD, "dead"},
                             {WQ_WHY_EMPTY, "empty"},
+                            {WQ_WHY_GROUP, "group"},
+                            {WQ_WHY_RATE, "rate"},
                             {WQ_WHY_NO_CONSUMER, "no_consumer"}};
 
 // What a person can do about it.
@@ -47,6 +49,8 @@ void add_hints(uint32_t why, const Hints& about, std::vector<std::string>& out) 
   hint(WQ_WHY_SLOTS,
        "wq explain " + std::to_string(about.holder) + "  tells of the job that is held longest");
   hint(WQ_WHY_SLOTS, "wq queue set " + about.queue + " --max-running N  changes the limit");
+  hint(WQ_WHY_GROUP, "wq queue set " + about.queue + " --group-limit N  changes that limit");
+  hint(WQ_WHY_RATE, "wq queue set " + about.queue + " --rate RATE  changes the rate");
   if (about.token.empty()) {
     hint(WQ_WHY_EMPTY, "wq push -q " + about.queue + " PAYLOAD  enqueues a job");
   } else {
@@ -160,7 +164,9 @@ int explain_queue(Context& context, const std::string& name) {
   record.add_bytes("queue", name);
   record.add("status", status_name(found.status))
       .add("leasable", found.leasable)
-      .add("oldest_ready_age_ms", found.oldest_ready_age_ms);
+      .add("oldest_ready_age_ms", found.oldest_ready_age_ms)
+      .add("parked", found.parked)
+      .add("rate_wait_ms", found.rate_wait_ms);
   add_slots(record, found);
   tell(context.out(), std::move(record), found.causes, text,
        Hints{printable(name, 60), "", found.holder_id});

@@ -232,6 +232,8 @@ JobDraft base_draft(const PushOptions& options) {
   }
   if (!options.timeout.empty()) draft.timeout_ms = parse_duration_ms("--timeout", options.timeout);
   draft.keys = parse_keys(options.keys);
+  draft.group = options.group;
+  draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

@@ -81,6 +81,14 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
   }
   set_limits(options, config);
   set_packing(options, config);
+  if (!options.rate.empty()) {
+    config.fields |= WQ_CONFIG_RATE;
+    parse_rate("--rate", options.rate, config);
+  }
+  if (options.group_limit >= 0) {
+    config.fields |= WQ_CONFIG_GROUP_LIMIT;
+    config.group_limit = static_cast<uint32_t>(options.group_limit);
+  }
   return config;
 }
 
@@ -174,7 +182,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age");
+        "--dead-age, --rate, --group-limit");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

@@ -42,6 +42,11 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("job_ttl_ms", config.job_ttl_ms)
       .add("version", config.version);
   add_limits(record, config);
+  Record rate;
+  rate.add("count", config.rate_count)
+      .add("window_ms", config.rate_window_ms)
+      .add("burst", config.rate_burst);
+  record.add("rate", std::move(rate)).add("group_limit", config.group_limit);
 }
 
 // "100,000 jobs, 1.0 GiB, drop-oldest"
@@ -98,8 +103,10 @@ std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& cod
   check(wq_queue_get_stats(queue, &stats, &err), err);
   const uint64_t held = stats.leased + stats.running;
   const bool at_limit = config.max_running != 0 && held >= config.max_running;
+  const bool all_parked = stats.parked == stats.ready;
+  const bool waits = at_limit || all_parked || stats.rate_wait_ms > 0;
   code = WQ_OK;
-  if (stats.ready == 0 || (stats.status == WQ_STATUS_ACTIVE && !at_limit)) return "";
+  if (stats.ready == 0 || (stats.status == WQ_STATUS_ACTIVE && !waits)) return "";
   const std::string waiting = plural(stats.ready, "job") + (stats.ready == 1 ? " waits" : " wait");
   if (stats.status != WQ_STATUS_ACTIVE) {
     code = stats.status == WQ_STATUS_PAUSED ? WQ_PAUSED : WQ_DISABLED;
@@ -107,6 +114,14 @@ std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& cod
   }
   code = WQ_E_FULL;
   const std::string shown = printable(name, 60);
+  if (!at_limit && all_parked) {
+    return waiting + " for others of the same group, of which queue '" + shown +
+           "' runs as many as it may; settle them, or wq queue set " + shown + " --group-limit N";
+  }
+  if (!at_limit) {
+    return waiting + ": the rate of queue '" + shown + "' allows the next one in " +
+           format_duration(stats.rate_wait_ms) + "; wq queue set " + shown + " --rate RATE";
+  }
   return waiting + ": queue '" + shown + "' has " + format_count(held) +
          " leased or running, as many as its max running allows; settle them, or wq queue set " +
          shown + " --max-running N";
@@ -125,6 +140,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"limit"},
                {"dead letters"},
                {"payloads"},
+               {"rate"},
+               {"group limit", Align::right},
                {"version", Align::right}});
   for (const std::string& name : names) {
     wq_error err = WQ_ERROR_INIT;
@@ -142,7 +159,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                  format_count(config.max_retries), format_exact_duration(config.lease_ms),
                  durability_name(config.durability), backoff_text(config),
                  config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
-                 limits_text(config), dead_caps_text(config), packing_text(config),
+                 limits_text(config), dead_caps_text(config), rate_text(config),
+                 format_count(config.group_limit), packing_text(config),
                  std::to_string(config.version)});
     }
   }

@@ -50,6 +50,7 @@ class Worker {
   void loop();
   void mind_signals();
   void lease();
+  bool rate_holds_back() const;
   void hand_out(const Batch& batch);
   void settle();
   void settle_queue(size_t queue_index, const std::vector<const Verdict*>& verdicts);
@@ -223,7 +224,8 @@ void Worker::lease() {
   const size_t room = std::min(runner_->room(), call_jobs_max);
   const bool idle = runner_->in_flight() == 0;
   if (room == 0 || ((!idle || feed_) && steady_clock::now() < ask_at_)) return;
-  const bool may_wait = idle && !options_.once && !options_.stop_when_empty && !feed_;
+  const bool ends = options_.once || options_.stop_when_empty || (options_.feed && !feed_);
+  const bool may_wait = idle && (!ends || rate_holds_back()) && !feed_;
   wq_lease_options take = WQ_LEASE_OPTIONS_INIT;
   take.max_jobs = static_cast<uint32_t>(room);
   take.wait_ms = may_wait ? idle_wait_ms : 0;
@@ -238,10 +240,22 @@ void Worker::lease() {
     hand_out(batch);
     return;
   }
-  const bool fed_out = options_.feed && !feed_;
-  if (idle && (options_.once || options_.stop_when_empty || fed_out)) stop();
+  if (idle && ends && !rate_holds_back()) stop();
   // A settle may make a job ready at once and asks again; so does time, now and then.
   ask_at_ = steady_clock::now() + milliseconds(poll_ready_ms);
+}
+
+// A queue is not empty because its rate lets no job begin just now.
+bool Worker::rate_holds_back() const {
+  if (options_.once) return false;
+  for (wq_queue* queue : handles_) {
+    wq_error err = WQ_ERROR_INIT;
+    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+    check(wq_queue_get_stats(queue, &stats, &err), err);
+    const bool active = stats.status == WQ_STATUS_ACTIVE;
+    if (active && stats.rate_wait_ms > 0 && stats.ready > stats.parked) return true;
+  }
+  return false;
 }
 
 void Worker::hand_out(const Batch& batch) {

@@ -67,6 +67,43 @@ Status admit_backoff(const Backoff& backoff) {
   return invalid("backoff_kind: unknown value");
 }
 
+namespace {
+
+Status admit_rate(const RateLimit& rate) {
+  if (rate.count == 0) {
+    return rate == RateLimit() ? Status()
+                               : invalid("rate_count: is 0, but there is a window or burst");
+  }
+  if (rate.count > rate_count_max) {
+    return invalid("rate_count: " + std::to_string(rate.count) + " is over the limit of 1000000");
+  }
+  if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) {
+    return invalid("rate_window_ms: " + std::to_string(rate.window_ms) +
+                   " is not within 1 ms and 366 days");
+  }
+  if (rate.burst >= 1 && rate.burst <= rate.count) return {};
+  return invalid("rate_burst: " + std::to_string(rate.burst) + " is not within 1 and rate_count");
+}
+
+Status admit_group_limit(uint32_t limit, uint32_t least) {
+  if (limit >= least && limit <= group_limit_max) return {};
+  return invalid("group_limit: " + std::to_string(limit) + " is not within " +
+                 std::to_string(least) + " and 1000000");
+}
+
+}  // namespace
+
+Status admit_group(const JobTraits& traits) {
+  if (traits.group.size() > key_bytes_max) {
+    return Status(Code::too_large,
+                  "group: has " + std::to_string(traits.group.size()) + " bytes, the limit is 512");
+  }
+  if (traits.group_limit != 0 && traits.group.empty()) {
+    return invalid("group_limit: is set, but there is no group");
+  }
+  return admit_group_limit(traits.group_limit, 0);
+}
+
 Status admit_queue_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) {
     return invalid("max_retries: " + std::to_string(config.max_retries) +
@@ -88,6 +125,8 @@ Status admit_queue_config(const QueueConfig& config) {
   if (config.compress_min_bytes > payload_bytes_absolute_max) {
     return invalid("compress_min_bytes: is over 256 MiB");
   }
+  WQ_TRY(admit_rate(config.rate));
+  WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
 }
 
@@ -219,6 +258,7 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
                    " is over the limit of 1000001");
   }
   WQ_TRY(admit_job_times(spec, now_ms));
+  WQ_TRY(admit_group(spec.traits));
   WQ_TRY(admit_backoff(spec.backoff));
   const JobTraits& traits = spec.traits;
   const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/cron.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
@@ -70,6 +71,8 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   if (other_ttl) state.renew_expiries(queue);
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
+  queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+  state.settle_gates(queue);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
 }
@@ -106,6 +109,7 @@ Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn,
   clear.states = clearable_states;
   WQ_TRY(apply_clear(state, clear, queue, lsn, effects));
   state.want_wake(queue);
+  remove_schedules(state, queue->id);
   state.remove_queue(queue);
   return {};
 }
@@ -148,6 +152,8 @@ Status apply_lease(State& state, const Command& command) {
   for (const LeaseGroup& group : command.groups) {
     Queue* queue = state.find_queue(group.queue);
     if (!queue) return misfit(command, "no queue " + std::to_string(group.queue));
+    queue->rate_tat_ns =
+        rate_charged(queue->config.rate, queue->rate_tat_ns, command.now_ms, group.count);
     for (uint32_t n = 0; n < group.count; ++n, ++i) {
       Job* job = state.find_live(command.ids[i]);
       if (!job || job->queue != queue || job->state != JobState::ready) {
@@ -351,8 +357,16 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_progress(state, command, queue);
     case CommandType::key_release:
       return apply_key_release(state, command, queue);
+    case CommandType::cron_put:
+      return apply_cron(state, command, lsn);
+    case CommandType::cron_fire:
+      WQ_TRY(apply_cron(state, command, lsn));
+      return apply_enqueue(state, command, queue);
     case CommandType::drop_oldest:
       return apply_drop(state, command, queue);
+    case CommandType::rate_rebase:
+      queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+      return {};
     default:
       return misfit(command, "unknown type");
   }
@@ -397,6 +411,8 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_expire_jobs(state, command);
     case CommandType::key_forget:
       return apply_key_forget(state, command);
+    case CommandType::cron_remove:
+      return apply_cron(state, command, lsn);
     default:
       return apply_to_queue(state, command, lsn, effects);
   }

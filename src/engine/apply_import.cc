@@ -33,6 +33,7 @@ Status apply_queue(State& state, const Command& command) {
   queue->config = row.config;
   queue->totals = row.totals;
   queue->created_ms = row.created_ms;
+  queue->rate_tat_ns = row.rate_tat_ns;
   state.next_queue_id = command.queue + 1;
   state.touch(queue);
   return {};

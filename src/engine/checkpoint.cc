@@ -108,6 +108,7 @@ Status Engine::give_back_space() {
 // What the checkpoint writes, as of the freeze.
 Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
   content.queues = state_.take_changed_queues();
+  content.gates = state_.take_changed_gates();
   content.removed_queues = state_.removed_queues();
   for (const Family family : side_families) {
     content.side.push_back(&state_.side(family).frozen());
@@ -200,7 +201,7 @@ Result<bool> is_trash(const Store& store, const TrashRow& row, const DelayKey& k
   return job.row.state == JobState::delayed && job.row.epoch < row.epoch_below;
 }
 
-// The next rows of this trash. row.seq_low (ready, dead) and `after` (delayed) move on.
+// The next rows of this trash. row.seq_low (ready, dead) and `after` (delayed, lines) move on.
 Result<TrashStep> find_trash(const Store& store, TrashRow& row, std::string& after) {
   TrashStep step;
   Family family = Family::ready;
@@ -214,6 +215,9 @@ Result<TrashStep> find_trash(const Store& store, TrashRow& row, std::string& aft
     family = Family::delay;
     lower = after;
     upper = std::string();
+  } else if (row.lines) {
+    lower = after.empty() ? line_key(row.queue, row.seq_low, 0, 0) : after;
+    upper = prefix_end(line_key(row.queue, row.seq_high, UINT8_MAX, UINT64_MAX));
   }
   const auto cursor = store.scan(family, lower, upper);
   size_t looked_at = 0;
@@ -231,7 +235,7 @@ Result<TrashStep> find_trash(const Store& store, TrashRow& row, std::string& aft
       const auto id = parse_id_value(cursor->value());
       if (!id) return Status(Code::corrupt, "db: malformed index row");
       step.ids.push_back(*id);
-      row.seq_low = get_be64(key.data() + key.size() - sizeof(uint64_t)) + 1;
+      if (!row.lines) row.seq_low = get_be64(key.data() + key.size() - sizeof(uint64_t)) + 1;
     }
     step.index_keys.push_back(key);
   }
@@ -285,13 +289,13 @@ Status Engine::sweep_trash() {
       WQ_TRY(erase_trash(*store_, family, step));
       complete = step.complete;
     }
-    if (row.state == JobState::ready) {
+    if (row.state == JobState::ready && !row.lines) {
       WQ_TRY(store_->reclaim(Family::ready, ready_key(whole.queue, whole.priority, whole.seq_low),
                              prefix_end(ready_key(whole.queue, whole.priority, whole.seq_high))));
     }
     const auto same = [&](const TrashRow& t) {
       return t.queue == whole.queue && t.state == whole.state && t.lsn == whole.lsn &&
-             t.priority == whole.priority;
+             t.priority == whole.priority && t.lines == whole.lines;
     };
     bool last_of_queue = true;
     {

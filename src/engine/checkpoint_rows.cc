@@ -20,9 +20,10 @@ struct IndexRow {
 
 // Where the index row of a job in this state lives.
 std::pair<Family, std::string> index_of(JobState state, QueueId queue, uint8_t priority,
-                                        uint64_t position, JobId id) {
+                                        uint64_t position, JobId id, uint64_t line) {
   switch (state) {
     case JobState::ready:
+      if (line != 0) return {Family::ready, line_key(queue, line, priority, position)};
       return {Family::ready, ready_key(queue, priority, position)};
     case JobState::delayed:
       return {Family::delay, delay_key(static_cast<int64_t>(position), queue, id)};
@@ -131,7 +132,7 @@ Status write_side(Family family, const SideTable::Rows& rows, Checkpoint& checkp
 }  // namespace
 
 uint64_t estimate_rows(const CheckpointContent& content) {
-  uint64_t rows = content.jobs.size() * 2 + content.queues.size() + 1;
+  uint64_t rows = content.jobs.size() * 2 + content.queues.size() + content.gates.size() + 1;
   for (const SideTable::Rows* side : content.side) rows += side->size();
   return rows;
 }
@@ -142,9 +143,9 @@ Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& chec
   for (const CapturedJob& job : content.jobs) {
     const StoredPlace& before = job.before;
     const auto old_row =
-        index_of(before.state, before.queue, before.priority, before.position, job.id);
-    const auto new_row =
-        index_of(job.row.state, job.row.queue, job.row.priority, job.row.position, job.id);
+        index_of(before.state, before.queue, before.priority, before.position, job.id, before.line);
+    const auto new_row = index_of(job.row.state, job.row.queue, job.row.priority, job.row.position,
+                                  job.id, job.line);
     if (old_row == new_row) continue;
     if (!old_row.second.empty()) {
       indexes[static_cast<size_t>(old_row.first)].push_back(IndexRow{old_row.second, "", true});
@@ -164,7 +165,13 @@ Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& chec
   return {};
 }
 
-Status write_meta(const CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint) {
+Status write_meta(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint) {
+  std::sort(content.gates.begin(), content.gates.end(),
+            [](const GateChange& a, const GateChange& b) { return a.key < b.key; });
+  for (const GateChange& gate : content.gates) {  // their keys come before the others
+    WQ_TRY(gate.value ? checkpoint.put(Family::meta, gate.key, *gate.value)
+                      : checkpoint.erase(Family::meta, gate.key));
+  }
   WQ_TRY(checkpoint.put(Family::meta, meta_row_key(), as_text(encoder.meta_row(content.meta))));
   std::vector<std::pair<std::string, const QueueRow*>> rows;
   for (const QueueRow& row : content.queues) rows.emplace_back(queue_row_key(row.id), &row);

@@ -13,8 +13,9 @@
 namespace wq {
 
 struct CheckpointContent {
-  std::vector<CapturedJob> jobs;  // sorted by write_rows
+  std::vector<CapturedJob> jobs;  // sorted by write_rows, as the gates are by write_meta
   std::vector<QueueRow> queues;
+  std::vector<GateChange> gates;
   std::vector<QueueId> removed_queues;       // as of the freeze
   std::vector<const SideTable::Rows*> side;  // as of the freeze, by side_families
   MetaRow meta;
@@ -26,6 +27,6 @@ uint64_t estimate_rows(const CheckpointContent& content);
 // The rows of the jobs, then those of the queues and the store, with its applied_lsn. Both belong
 // into one checkpoint; the commit is left to the caller.
 Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
-Status write_meta(const CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
+Status write_meta(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
 
 }  // namespace wq

@@ -41,8 +41,12 @@ enum class CommandType : uint16_t {
   progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
   key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
   key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
+  cron_put = 35,        // now_ms, queue, name, row (a CronRow), cron.state
+  cron_remove = 36,     // now_ms, name
+  cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots; may be none)
   dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
   drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
+  rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
 };
 
 struct NewJob {
@@ -92,6 +96,23 @@ struct KvChange {
   bool erase = false;      // then without value and expiry
 };
 
+// What changes with each run of a schedule; see cron.h.
+struct CronState {
+  bool paused = false;
+  int64_t next_due_ms = 0;   // 0 = never again
+  int64_t last_slot_ms = 0;  // the newest slot that ran or was missed
+  int64_t created_ms = 0;
+  uint64_t fired = 0;   // jobs enqueued
+  uint64_t missed = 0;  // slots that no job was enqueued for
+
+  bool operator==(const CronState&) const = default;
+};
+
+struct CronChange {
+  int64_t slot_ms = 0;  // cron_fire: the time the schedule was due, the first of its slots
+  CronState state;      // afterwards
+};
+
 struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
@@ -109,11 +130,12 @@ struct Command {
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
   std::vector<Command> parts;
-  Bytes row;  // encoded MetaRow or QueueRow
+  Bytes row;  // encoded MetaRow, QueueRow or CronRow
   // expire: the delay of each retry, by place in `ids`; -1 = by the policy. Empty = all so.
   std::vector<int64_t> delays_ms;
   uint8_t priority = 0;
   std::string_view note;  // at most progress_bytes_max
+  CronChange cron;
 
   // Empties the vectors but keeps their memory.
   void reset(CommandType new_type, int64_t new_now_ms) {
@@ -136,6 +158,7 @@ struct Command {
     delays_ms.clear();
     priority = 0;
     note = {};
+    cron = {};
   }
 };
 

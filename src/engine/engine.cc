@@ -148,7 +148,7 @@ void Engine::wake_queue(Queue* queue) {
   if (queue->deleted) {
     servable = UINT64_MAX;
   } else if (queue->consumable()) {
-    servable = std::min(queue->count(JobState::ready), queue->free_slots());
+    servable = may_lease(queue, wall_ms(), std::min(queue->eligible(), queue->free_slots()));
   }
   for (WaitNode* node = queue->waiters.front(); node && servable > 0;
        node = queue->waiters.next(node)) {

@@ -144,6 +144,7 @@ struct JobView {
   int64_t remaining_ms = 0;  // of the lease at the time of the call
   uint64_t dead_seq = 0;
   uint64_t ready_seq = 0;  // ready: its place in its lane
+  bool parked = false;     // ready, but its group has no slot free
   std::string queue_name;  // only filled by get and dead listings
   std::string last_error;
   std::string progress;
@@ -221,6 +222,8 @@ struct QueueStats {
   Rates rates;
   Histogram lease_wait_ms;
   AttemptCounts attempts;
+  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
 struct EngineStats {
@@ -282,6 +285,8 @@ struct KeyUse {
   uint64_t jobs = 0;
   bool known = false;  // of the keyring
   bool current = false;
+  config_rate = 1u << 24,
+  config_group_limit = 1u << 25,
 };
 
 struct CheckpointContent;
@@ -300,6 +305,29 @@ struct TxnOp {
 struct TxnResult {
   JobId job_id = 0;  // enqueue
   int64_t sum = 0;   // kv: add
+};
+
+struct CronPlan;  // cron_plan.h
+
+struct CronSpec {
+  std::string_view expression;
+  std::string_view zone;  // of the tz database; empty = UTC
+  uint32_t catch_up = 1;  // missed slots that run later, the newest ones
+  JobSpec job;            // payload, headers, priority, max_attempts, backoff
+};
+
+struct CronView {
+  std::string name;
+  QueueId queue = 0;
+  std::string queue_name;
+  CronState state;
+  std::string problem;  // why the last slots could not be told; empty = none
+  std::string row;      // a CronRow, verified
+};
+
+struct CronPage {
+  std::vector<CronView> schedules;  // by name
+  bool more = false;
 };
 
 class Engine {
@@ -434,6 +462,19 @@ class Engine {
   Result<QueueExplanation> explain_queue(QueueId queue);
   Result<std::string> metrics_text();  // in the text format of Prometheus
 
+  // ---- schedules (engine_cron.cc). NOT_FOUND: no such schedule.
+  // Makes or replaces. What is there already as given is left alone and writes nothing; a new
+  // expression or zone moves the next slot, anything else does not. FULL: too many.
+  Status cron_put(QueueId queue, std::string_view name, const CronSpec& spec, CallOptions& call);
+  Status cron_remove(std::string_view name, CallOptions& call);
+  // A paused schedule misses nothing: it goes on with the first slot after it was resumed.
+  Status cron_pause(std::string_view name, bool paused, CallOptions& call);
+  Result<CronView> cron_get(std::string_view name);
+  // Those behind `after` in the order of their names; of all queues if `queue` is 0.
+  Result<CronPage> cron_list(QueueId queue, std::string_view after, size_t limit);
+  // As import_jobs. Slots that came due on the way are caught up with.
+  Status import_schedule(QueueId queue, const CronImage& schedule, CallOptions& call);
+
  private:
   class CallGuard;
   struct WaitScope;
@@ -449,7 +490,9 @@ class Engine {
   StoreOptions store_options() const;
   Status load_store() WQ_REQUIRES(mutex_);
   Status replay_log() WQ_REQUIRES(mutex_);
+  Status load_gates() WQ_REQUIRES(mutex_);
   Status load_leases() WQ_REQUIRES(mutex_);
+  Status load_schedules() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
@@ -495,11 +538,26 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
+    std::string group;  // set: its line
+
+    LaneId() = default;
+    LaneId(const Queue& of, const Lane& lane)
+        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
+  struct PickEnd {
+    const Lane* cold = nullptr;
+    const Lane* expired = nullptr;
+  };
+  uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
+                PickEnd& end) WQ_REQUIRES(mutex_);
+  void let_picked_go() WQ_REQUIRES(mutex_);
+  Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
+  uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
+  void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
   Code blocked_code(const std::vector<Queue*>& queues) const;
   Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -598,6 +656,24 @@ class Engine {
   Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
   Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
+  // ---- schedules (engine_cron.cc)
+  struct CronSnapshot {
+    std::string name;
+    QueueId queue = 0;
+    std::string queue_name;
+    CronState state;
+    Lsn put_lsn = 0;
+    std::string problem;
+    std::string row;
+  };
+  Result<CronSnapshot> cron_snapshot(std::string_view name);
+  bool cron_may_run() const WQ_REQUIRES(mutex_);
+  bool cron_is_due() const WQ_REQUIRES(mutex_);
+  Status run_schedules();
+  Status fire_schedule(std::string_view name, int64_t now_ms);
+  Status commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
+                     std::span<const std::string> envelopes, int64_t now_ms) WQ_REQUIRES(mutex_);
+
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
     size_t handled = 0;
@@ -612,7 +688,9 @@ class Engine {
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
-  Status refill_lane(QueueId queue, uint8_t priority) WQ_REQUIRES(mutex_);
+  Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
+  void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
   bool delays_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   bool first_delay_is_first(bool has_cold) const WQ_REQUIRES(mutex_);
@@ -681,6 +759,9 @@ class Engine {
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
+  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
+  std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
   CondVar memory_freed_;                  // a checkpoint ended

@@ -114,6 +114,76 @@ Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
   return paused ? Code::paused : Code::disabled;
 }
 
+// How many of `most` jobs the rate of the queue lets begin now. If it is none, whoever waits for
+// one is woken in time.
+uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
+  if (most == 0 || queue->config.rate.count == 0) return most;
+  const uint64_t tokens = queue->rate_tokens(now_ms);
+  if (tokens == 0) watch_rate(queue);
+  return std::min(most, tokens);
+}
+
+// After a step back of the clock the wait is counted from now.
+Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
+  for (const Queue* queue : queues) {
+    const int64_t tat_ns = queue->rate_tat_ns;
+    if (rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
+    Command& command = begin(CommandType::rate_rebase, now_ms);
+    command.queue = queue->id;
+    WQ_TRY(commit(command).take_status());
+  }
+  return {};
+}
+
+void Engine::want_refill(Queue* queue, Lane& lane) {
+  if (lane.refill_wanted) return;
+  refills_.emplace_back(*queue, lane);
+  lane.refill_wanted = true;
+  maintenance_wake_.notify_one();
+}
+
+// Names up to `most` jobs of one priority in command_. `end` tells if it stopped at a job that is
+// only in the store, or at one that did not start in time.
+uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
+                      PickEnd& end) {
+  LanePicker picker(lane, picked_);
+  uint32_t taken = 0;
+  Queue* queue = nullptr;
+  while (taken < most) {
+    Job* job = picker.next();
+    if (!job) {
+      end.cold = picker.cold();
+      break;
+    }
+    if (has_expired(*job, now.wall_ms)) {
+      end.expired = &State::lane_of(job);
+      break;
+    }
+    queue = job->queue;
+    const bool own_length = job->traits && request.lease_ms == 0;
+    const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
+    add_to_lease(command_, *job, now.wall_ms + (own_length ? lease_length_ms(*job) : lease_ms));
+    ++taken;
+  }
+  if (queue && lane.cold_count > 0 && lane.head_count < options_.lane_window / 2 + taken) {
+    want_refill(queue, lane);
+  }
+  return taken;
+}
+
+// The gates that pick() has counted in go back to what they are; lines that run short are read on.
+void Engine::let_picked_go() {
+  for (GroupGate* gate : picked_) {
+    for (const auto& line : gate->lines) {
+      if (line->cold_count > 0 && line->head_count <= gate->picked) {
+        want_refill(gate->queue, *line);
+      }
+    }
+    gate->picked = 0;
+  }
+  picked_.clear();
+}
+
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
 // the very first of them is only in the store, in lane `cold`, and `expired` when it should have
 // ended by now; one that comes later just ends the list.
@@ -125,41 +195,32 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
   uint32_t left = request.max_jobs;
   bool refill = false;
   bool stop = false;
+  const Lane* expired = nullptr;
   for (Queue* queue : queues) {
     if (left == 0 || stop) break;
     if (!queue->consumable()) continue;
-    uint64_t allowed = std::min<uint64_t>(left, queue->free_slots());
-    if (WQ_PLANTED(max_running_unchecked)) allowed = left;
+    uint64_t slots = std::min<uint64_t>(queue->eligible(), queue->free_slots());
+    if (WQ_PLANTED(max_running_unchecked)) slots = left;
+    const auto allowed =
+        static_cast<uint32_t>(std::min<uint64_t>(left, may_lease(queue, now.wall_ms, slots)));
     uint32_t taken = 0;
-    const int64_t lease_ms = request.lease_ms > 0 ? request.lease_ms : queue->config.lease_ms;
     for (const auto& lane : queue->lanes) {
-      for (Job* job = lane->head.front(); job && taken < allowed; job = lane->head.next(job)) {
-        if (has_expired(*job, now.wall_ms)) {
-          if (command.ids.empty()) return select_expired(*lane, now);
-          stop = true;
-          break;
-        }
-        const bool own_length = job->traits && request.lease_ms == 0;
-        const int64_t length_ms = own_length ? lease_length_ms(*job) : lease_ms;
-        add_to_lease(command, *job, now.wall_ms + length_ms);
-        ++taken;
+      PickEnd end;
+      taken += pick(request, *lane, allowed - taken, now, end);
+      if (end.cold) {
+        refill = stop = true;
+        cold = LaneId(*queue, *end.cold);
       }
-      if (stop) break;
-      if (lane->cold_count > 0) {
-        if (lane->head_count < options_.lane_window / 2 + taken && !lane->refill_wanted) {
-          refills_.push_back(LaneId{queue->id, lane->priority});
-          lane->refill_wanted = true;
-          maintenance_wake_.notify_one();
-        }
-        if (taken < allowed) {
-          refill = stop = true;
-          cold = LaneId{queue->id, lane->priority};
-        }
+      if (end.expired) {
+        expired = end.expired;
+        stop = true;
       }
       if (taken == allowed || stop) break;
     }
     left -= taken;
   }
+  let_picked_go();
+  if (expired && command.ids.empty()) return select_expired(*expired, now);
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
 }
@@ -252,14 +313,15 @@ Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn
       at = now();
       if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
       WQ_TRY(run_due(at, due_step_max).take_status());
-      LaneId cold{};
+      WQ_TRY(rebase_rates(queues, at.wall_ms));
+      LaneId cold;
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
       if (selection == Selection::expired) {
         WQ_TRY(commit(command_).take_status());
         const MutexGap let_callers_in(mutex_);
       } else if (selection == Selection::refill) {
-        WQ_TRY(refill_lane(cold.queue, cold.priority));
+        WQ_TRY(refill_lane(cold));
       } else if (delays_wanted(at.wall_ms)) {
         WQ_TRY(load_delays());
       } else {

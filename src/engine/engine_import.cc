@@ -66,6 +66,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(check_time("expires_at_ms", job.envelope.traits.expires_ms));
   WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
   WQ_TRY(admit_keys(job.envelope.traits));
+  WQ_TRY(admit_group(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   WQ_TRY(admit_packing(job.envelope));
   JobSpec spec;
@@ -144,6 +145,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
   WQ_TRY(admit_queue_name(queue.name));
   WQ_TRY(admit_queue_config(queue.config));
   WQ_TRY(check_time("created_ms", queue.created_ms));
+  if (queue.rate_tat_ns < 0) return invalid("rate_tat_ns: is negative");
   if (queue.config.version == 0) return invalid("version: is 0");
   if (queue.config.status > QueueStatus::disabled) return invalid("status: unknown value");
   Lsn lsn = 0;
@@ -160,6 +162,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
     row.config = queue.config;
     row.totals = queue.totals;
     row.created_ms = queue.created_ms;
+    row.rate_tat_ns = queue.rate_tat_ns;
     Command& command = begin(CommandType::import_queue);
     command.queue = id;
     command.row = import_encoder_.queue_row(row);

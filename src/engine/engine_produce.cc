@@ -328,11 +328,35 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
       view.deadline_ms = job.deadline_ms;
     }
   }
+  view.parked = is_parked(job);
   if (job.last_error) view.last_error = *job.last_error;
   if (job.progress) view.progress = *job.progress;
   view.body = job.body;
   if (job.packed) view.packing = trusted_packing(job.body.bytes());
 }
+
+namespace {
+
+// is_parked() of a job that is only in the store; it may be true as well for the second and later
+// ones of a line that find a slot.
+bool is_parked_in_store(const Queue& queue, const StoredJob& stored) {
+  const auto found = queue.gates.find(group_of(stored.body));
+  if (found == queue.gates.end()) return false;
+  const GroupGate& gate = *found->second;
+  uint64_t free = gate.free_slots();
+  for (const auto& line : gate.lines) {
+    if (line->priority == stored.row.priority) {
+      // No more jobs of the line are before it than there are places.
+      const uint64_t position = stored.row.position;
+      const uint64_t before = position - std::min(position, line->first_position(position));
+      return gate.parked > 0 && before >= free;
+    }
+    free -= std::min(free, line->count);
+  }
+  return false;
+}
+
+}  // namespace
 
 JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   const JobRow& row = stored.row;
@@ -352,6 +376,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.leased_ms = row.leased_ms;
   view.dead_seq = row.state == JobState::dead ? row.position : 0;
   view.ready_seq = row.state == JobState::ready ? row.position : 0;
+  view.parked = row.state == JobState::ready && is_parked_in_store(queue, stored);
   view.queue_name = queue.name;
   view.last_error = std::move(stored.error);
   view.progress = std::move(stored.progress);

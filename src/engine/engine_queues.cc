@@ -27,25 +27,24 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
     into.pause_kept = from.pause_kept;
   }
   if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
+  if (fields & config_rate) into.rate = from.rate;
+  if (fields & config_group_limit) into.group_limit = from.group_limit;
 }
 
-// The moment the oldest ready job became ready. Behind the jobs that were put to the front, a lane
-// is in the order of that moment, so the first of those is the oldest of them.
-int64_t oldest_since_ms(const Queue& queue) {
-  int64_t oldest_ms = INT64_MAX;
+// The moment the oldest ready job became ready; INT64_MAX: none is. Behind the jobs that were put
+// to the front, a lane and its lines are in the order of that moment, so the first of those is the
+// oldest of them. Answers what has to be read before that can be told, else null.
+const Lane* find_oldest(const Queue& queue, int64_t& since_ms) {
+  since_ms = INT64_MAX;
   for (const auto& lane : queue.lanes) {
-    for (const Job* job = lane->head.front(); job; job = lane->head.next(job)) {
-      oldest_ms = std::min(oldest_ms, job->since_ms);
+    LanePicker jobs(*lane);
+    while (const Job* job = jobs.next()) {
+      since_ms = std::min(since_ms, job->since_ms);
       if (job->position >= first_tail_seq) break;
     }
+    if (jobs.cold()) return jobs.cold();
   }
-  return oldest_ms;
-}
-
-// The job that tells the age of the lane is only in the store.
-bool age_is_cold(const Lane& lane) {
-  if (lane.cold_count == 0) return false;
-  return lane.head.empty() || lane.head.back()->position < first_tail_seq;
+  return nullptr;
 }
 
 }  // namespace
@@ -194,12 +193,9 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
   MutexLock lock(mutex_);
   for (;;) {
     WQ_TRY_SET(Queue * queue, queue_for(id));
-    Lane* cold = nullptr;
-    for (const auto& lane : queue->lanes) {
-      if (age_is_cold(*lane)) cold = lane.get();
-    }
-    if (cold) {
-      WQ_TRY(refill_lane(id, cold->priority));
+    int64_t since_ms = 0;
+    if (const Lane* cold = find_oldest(*queue, since_ms)) {
+      WQ_TRY(refill_lane(LaneId(*queue, *cold)));
       continue;
     }
     QueueStats out;
@@ -209,8 +205,9 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
       out.bytes[i] = queue->bytes[i];
     }
     out.totals = queue->totals;
-    const int64_t since_ms = oldest_since_ms(*queue);
+    out.parked = queue->parked;
     const int64_t now_ms = wall_ms();
+    out.rate_wait_ms = queue->rate_wait_ms(now_ms);
     if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
     if (const Job* oldest = queue->leased.front()) {
       out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);

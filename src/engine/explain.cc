@@ -54,6 +54,13 @@ uint32_t queue_causes(const QueuePicture& queue, std::string& text) {
   return why;
 }
 
+uint32_t rate_cause(const QueuePicture& queue, std::string& text) {
+  if (queue.rate_wait_ms == 0) return 0;
+  add_line(text,
+           "the rate of the queue lets the next job begin in " + duration_text(queue.rate_wait_ms));
+  return why_rate;
+}
+
 uint32_t consumer_cause(const QueuePicture& queue, std::string& text) {
   if (queue.consumers > 0) return 0;
   add_line(text, "no consumer waits for a job of this queue at the moment");
@@ -66,8 +73,24 @@ std::string head_line(const JobView& job, const QueuePicture& queue, int64_t now
          std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts);
 }
 
-void explain_ready(JobExplanation& out) {
+// What keeps a parked job back.
+void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) {
+  const auto found = queue.gates.find(group_of(job.body));
+  if (!job.parked || found == queue.gates.end()) return;
+  const GroupGate& gate = *found->second;
+  out.why |= why_group;
+  if (gate.free_slots() == 0) {
+    add_line(out.text, "its group is full: " + std::to_string(gate.running) + " of " +
+                           std::to_string(gate.limit_now()) + " are leased or running");
+  } else {
+    add_line(out.text, "others of its group take the free slots first");
+  }
+}
+
+void explain_ready(int64_t now_ms, JobExplanation& out) {
   out.why |= queue_causes(out.queue, out.text);
+  out.why |= rate_cause(out.queue, out.text);
+  if (out.queue.rate_wait_ms > 0) out.until_ms = now_ms + out.queue.rate_wait_ms;
   if (out.ahead > 0) {
     out.why |= why_behind;
     add_line(out.text, std::string(out.ahead_exact ? "" : "up to ") + plural(out.ahead, "job") +
@@ -109,22 +132,36 @@ void explain_dead(const JobView& job, JobExplanation& out) {
   add_line(out.text, "it stays until it is replayed or removed");
 }
 
-// Jobs that go before a ready one; `exact` if that is no bound only.
+uint64_t ready_in(const Lane& lane) {
+  uint64_t jobs = lane.count;
+  for (const LineOrder* lines : {&lane.open, &lane.shut}) {
+    for (const auto& [position, line] : *lines) jobs += line->count;
+  }
+  return jobs;
+}
+
+// Jobs that go before a ready one; `exact` if that is no bound only: it may overtake parked ones.
 uint64_t jobs_ahead(const Queue& queue, uint8_t priority, uint64_t position, bool& exact) {
   uint64_t ahead = 0;
-  exact = true;
+  exact = queue.parked == 0;
   for (const auto& lane : queue.lanes) {
-    if (lane->priority < priority) ahead += lane->count;
+    if (lane->priority < priority) ahead += ready_in(*lane);
     if (lane->priority != priority) continue;
-    uint64_t walked = 0;
-    for (const Job* job = lane->head.front(); job; job = lane->head.next(job)) {
+    LanePicker jobs(*lane);
+    uint64_t first_at = position;
+    for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
+      const Job* job = jobs.next();
+      if (!job) {
+        const Lane* cold = jobs.cold();
+        if (cold) first_at = std::min(first_at, cold->first_position(position));
+        break;
+      }
       if (job->position >= position) return ahead + walked;
-      if (++walked == lane_walk_max) break;
+      first_at = std::min(first_at, job->position);
     }
     // Positions have gaps where jobs have left.
     exact = false;
-    const uint64_t between = position - std::min(position, lane->first_position(position));
-    ahead += std::min(between, lane->count - 1);
+    ahead += std::min(position - first_at, ready_in(*lane) - 1);
     break;
   }
   return ahead;
@@ -156,6 +193,8 @@ QueuePicture Engine::picture_of(const Queue& queue, const Now& at) const {
   std::copy(std::begin(queue.counts), std::end(queue.counts), out.counts);
   out.held = queue.running_count();
   out.max_running = queue.config.max_running;
+  out.parked = queue.parked;
+  out.rate_wait_ms = queue.rate_wait_ms(at.wall_ms);
   for (const WaitNode* node = queue.waiters.front(); node; node = queue.waiters.next(node)) {
     ++out.consumers;
   }
@@ -182,7 +221,7 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
     }
     // Places are counted from the head of the lane, so that has to be there.
     if (job.state == JobState::ready && !refilled && queue->lane(job.priority).head.empty()) {
-      WQ_TRY(refill_lane(id, job.priority));
+      WQ_TRY(refill_lane(LaneId(*queue, queue->lane(job.priority))));
       refilled = true;
       continue;
     }
@@ -195,7 +234,8 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
     switch (job.state) {
       case JobState::ready:
         out.ahead = jobs_ahead(*queue, job.priority, job.ready_seq, out.ahead_exact);
-        explain_ready(out);
+        explain_group(*queue, job, out);
+        explain_ready(at.wall_ms, out);
         break;
       case JobState::delayed:
         explain_delayed(job, at.wall_ms, out);
@@ -234,7 +274,17 @@ Result<QueueExplanation> Engine::explain_queue(QueueId id) {
                          std::to_string(count(JobState::running)) + " running, " +
                          std::to_string(count(JobState::dead)) + " dead");
   out.why |= queue_causes(out.queue, out.text);
-  if (out.why == 0) out.leasable = std::min(ready, queue->free_slots());
+  out.why |= rate_cause(out.queue, out.text);
+  if (out.queue.parked > 0) {
+    add_line(out.text, plural(out.queue.parked, "ready job") +
+                           (out.queue.parked == 1 ? " is" : " are") +
+                           " parked: as many of the same group are leased or running as may be");
+    if (out.queue.parked == ready) out.why |= why_group;
+  }
+  if (out.why == 0) {
+    out.leasable =
+        std::min({queue->eligible(), queue->free_slots(), queue->rate_tokens(wall_ms())});
+  }
   if (ready == 0) {
     out.why |= why_empty;
     add_line(out.text, "no job is ready");

@@ -23,6 +23,8 @@ enum WhyFlag : uint32_t {
   why_dead = 1u << 8,
   why_stopped = 1u << 9,  // the store is shutting down, or stopped after a failure
   why_empty = 1u << 10,   // queue: no job is ready
+  why_group = 1u << 24,   // no slot of its group is free; queue: all ready jobs wait for one
+  why_rate = 1u << 25,    // the rate of the queue lets no job begin
 };
 
 // What decides whether a queue gives a job now, as of one moment.
@@ -32,6 +34,8 @@ struct QueuePicture {
   uint64_t counts[job_state_count] = {};
   uint64_t held = 0;  // leased and running
   uint64_t max_running = 0;
+  uint64_t parked = 0;
+  int64_t rate_wait_ms = 0;
   uint64_t consumers = 0;
   JobId holder = 0;  // the job that is held longest
   Generation holder_generation = 0;

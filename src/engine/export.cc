@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cron.h"
 #include "engine/keys.h"
 #include "engine/kv.h"
 #include "engine/residency.h"
@@ -28,6 +29,9 @@ bool is_held(JobState state) {
 
 }  // namespace
 
+// Ready jobs of groups, of one priority, by their places in the queue.
+using LineJobs = std::map<uint64_t, JobId>;
+
 struct StoreExport::Cursors {
   Cursors(const Store& from, const Keyring& keyring)
       : keys(keyring),
@@ -37,7 +41,8 @@ struct StoreExport::Cursors {
         lease(whole(from, Family::lease)),
         delay(whole(from, Family::delay)),
         dead(whole(from, Family::dlq)),
-        kv(whole(from, Family::kv)) {}
+        kv(whole(from, Family::kv)),
+        cron(whole(from, Family::cron)) {}
 
   Status read_meta(std::string_view only);
   void open_image(JobImage& image, std::vector<std::byte>& storage) const;
@@ -45,12 +50,20 @@ struct StoreExport::Cursors {
   Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
                     const ExportVisitor& visitor);
+  Status tell_lane(const std::string& prefix, const LineJobs& lines, const QueueRow& queue,
+                   const ExportVisitor& visitor);
+  Result<std::map<uint8_t, LineJobs>> find_lines(QueueId queue);
   Status tell_delayed(const ExportVisitor& visitor);
   template <typename Visit>
   Status each_kv(int64_t now_ms, Visit&& visit);
+  Status read_schedules();
+  Status tell_schedules(QueueId queue, const ExportVisitor& visitor);
 
   const Keyring& keys;
-  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv;
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron;
+  std::map<QueueId, std::map<std::string, CronState>> schedules;
+  std::vector<CronImage> images;  // of the queue at hand
+  std::vector<std::string> rows;  // what they point to
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
@@ -108,6 +121,38 @@ Status StoreExport::Cursors::tell_range(Cursor& cursor, const std::string& prefi
   return cursor.status();
 }
 
+Result<std::map<uint8_t, LineJobs>> StoreExport::Cursors::find_lines(QueueId queue) {
+  std::map<uint8_t, LineJobs> lines;
+  const std::string prefix = line_key(queue, 0, 0, 0).substr(0, 2 * sizeof(QueueId));
+  for (ready->seek(prefix); ready->valid() && ready->key().starts_with(prefix); ready->next()) {
+    const auto key = parse_line_key(ready->key());
+    const auto id = parse_id_value(ready->value());
+    if (!key || !id) return Status(Code::corrupt, "db: family ready: malformed row");
+    lines[key->priority].emplace(key->seq, *id);
+  }
+  WQ_TRY(ready->status());
+  return lines;
+}
+
+// The lane and the lines of one priority, merged: the order in which they would be leased.
+Status StoreExport::Cursors::tell_lane(const std::string& prefix, const LineJobs& lines,
+                                       const QueueRow& queue, const ExportVisitor& visitor) {
+  auto next = lines.begin();
+  for (ready->seek(prefix); ready->valid() && ready->key().starts_with(prefix); ready->next()) {
+    const auto key = parse_ready_key(ready->key());
+    const auto id = parse_id_value(ready->value());
+    if (!key || !id)
+      return Status(Code::corrupt, "db: malformed row of queue '" + queue.name + "'");
+    for (; next != lines.end() && next->first < key->seq; ++next) {
+      WQ_TRY(tell(queue, next->second, visitor));
+    }
+    WQ_TRY(tell(queue, *id, visitor));
+  }
+  WQ_TRY(ready->status());
+  for (; next != lines.end(); ++next) WQ_TRY(tell(queue, next->second, visitor));
+  return {};
+}
+
 Status StoreExport::Cursors::tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor) {
   std::map<uint8_t, std::vector<JobId>> held;  // by priority, in the order of their leases
   const std::string prefix = lease_key(queue.id, 0).substr(0, sizeof(QueueId));
@@ -119,10 +164,12 @@ Status StoreExport::Cursors::tell_queue_jobs(const QueueRow& queue, const Export
   }
   WQ_TRY(lease->status());
   for (const LaneRow& lane : queue.lanes) held.try_emplace(lane.priority);
+  WQ_TRY_SET(auto lines, find_lines(queue.id));
+  for (const auto& [priority, jobs] : lines) held.try_emplace(priority);
   for (const auto& [priority, ids] : held) {
     for (const JobId id : ids) WQ_TRY(tell(queue, id, visitor));
     const std::string lane = ready_key(queue.id, priority, 0).substr(0, sizeof(QueueId) + 1);
-    WQ_TRY(tell_range(*ready, lane, queue, visitor));
+    WQ_TRY(tell_lane(lane, lines[priority], queue, visitor));
   }
   return tell_range(*dead, prefix, queue, visitor);
 }
@@ -146,6 +193,38 @@ Status StoreExport::Cursors::each_kv(int64_t now_ms, Visit&& visit) {
     if (row->is_live(now_ms)) WQ_TRY(visit(KvImage{*key, row->value, row->expires_ms}));
   }
   return kv->status();
+}
+
+Status StoreExport::Cursors::read_schedules() {
+  for (; cron->valid(); cron->next()) {
+    const auto name = parse_cron_state_key(cron->key());
+    if (!name) continue;
+    const auto row = decode_cron_state(cron->value());
+    if (!row) return Status(Code::corrupt, "db: family cron: malformed row; run wq verify");
+    schedules[row->queue].emplace(*name, row->state);
+  }
+  return cron->status();
+}
+
+Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& visitor) {
+  images.clear();
+  rows.clear();
+  const auto& found = schedules[queue];
+  rows.reserve(found.size());
+  for (const auto& [name, state] : found) {
+    const std::string key = cron_row_key(name);
+    cron->seek(key);
+    if (!cron->valid() || cron->key() != key) {
+      return Status(Code::corrupt, "db: family cron: a row is missing; run wq verify");
+    }
+    rows.emplace_back(cron->value());
+    CronImage& image = images.emplace_back();
+    image.name = name;
+    image.state = state;
+    WQ_TRY_SET(image.row, decode_cron_row(as_bytes(rows.back())));
+    WQ_TRY_SET(image.job, decode_envelope(image.row.envelope));
+  }
+  return visitor.on_schedules(images);
 }
 
 StoreExport::StoreExport(const Store& store, const Keyring& keys)
@@ -172,7 +251,11 @@ Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisit
   };
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, count));
   WQ_TRY(visitor.on_store(image));
-  for (const auto& [id, queue] : cursors_->queues) WQ_TRY(visitor.on_queue(queue));
+  WQ_TRY(cursors_->read_schedules());
+  for (const auto& [id, queue] : cursors_->queues) {
+    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(id, visitor));
+    WQ_TRY(visitor.on_queue(queue));
+  }
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));
   for (const auto& [id, queue] : cursors_->queues) {
     WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));

@@ -4,8 +4,10 @@
 // runs.
 #include <map>
 
+#include "engine/cron_expr.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/gate.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/unique.h"
@@ -18,6 +20,8 @@ struct Counts {
   uint64_t by_state[job_state_count] = {};
   uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
+  std::map<std::pair<std::string, uint8_t>, uint64_t> by_line;
+  std::map<std::string, uint64_t> slots;  // leased and running jobs, by group
 };
 
 class Scanner {
@@ -33,6 +37,7 @@ class Scanner {
     }
     WQ_TRY(scan_kv());
     WQ_TRY(inspect_keys(state_, store_, jobs_holding_, report_));
+    WQ_TRY(scan_cron());
     compare();
     return {};
   }
@@ -64,7 +69,7 @@ class Scanner {
       const Queue* queue = state_.find_queue(row.queue);
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
-      count(queue, row.state, row.priority, job.value().body.size());
+      count(queue, row.state, row.priority, job.value().body.size(), group_of(job.value().body));
       if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
@@ -78,7 +83,7 @@ class Scanner {
     state_.jobs().for_each([&](const Job* job) {
       if (!State::is_live(job)) return;
       ++report_.jobs;
-      count(job->queue, job->state, job->priority, job->body.size());
+      count(job->queue, job->state, job->priority, job->body.size(), group_of(*job));
       if (job->key_until_ms == key_no_end) ++jobs_holding_;
       const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
       const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
@@ -91,12 +96,20 @@ class Scanner {
     });
   }
 
-  void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes) {
+  void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes,
+             std::string_view group) {
     Counts& counts = counts_[queue->id];
     ++counts.by_state[static_cast<size_t>(state)];
     counts.bytes[static_cast<size_t>(state)] += bytes;
     bytes_ += bytes;
-    if (state == JobState::ready) ++counts.by_lane[priority];
+    const bool held = state == JobState::leased || state == JobState::running;
+    if (held && !group.empty()) ++counts.slots[std::string(group)];
+    if (state != JobState::ready) return;
+    if (group.empty()) {
+      ++counts.by_lane[priority];
+    } else {
+      ++counts.by_line[{std::string(group), priority}];
+    }
   }
 
   // Every live index row leads to a job that is where the row says.
@@ -125,7 +138,12 @@ class Scanner {
     const Queue* queue = state_.find_queue(row.queue);
     if (!queue || !is_live_row(queue, row)) return {};
     std::string expected;
-    if (row.state == JobState::ready) expected = ready_key(row.queue, row.priority, row.position);
+    if (row.state == JobState::ready) {
+      const auto gate = queue->gates.find(group_of(job.value().body));
+      expected = gate == queue->gates.end()
+                     ? ready_key(row.queue, row.priority, row.position)
+                     : line_key(row.queue, gate->second->number, row.priority, row.position);
+    }
     if (row.state == JobState::dead) expected = dead_key(row.queue, row.position);
     if (row.state == JobState::delayed) {
       expected = delay_key(static_cast<int64_t>(row.position), row.queue, *id);
@@ -186,6 +204,37 @@ class Scanner {
     return {};
   }
 
+  // Memory has each schedule that the store has, as it is there: this runs behind a checkpoint.
+  Status scan_cron() {
+    uint64_t rows = 0;
+    uint64_t states = 0;
+    const auto cursor = store_.scan(Family::cron, std::string(), std::string());
+    for (; cursor->valid(); cursor->next()) {
+      ++report_.entries;
+      if (const auto name = parse_cron_row_key(cursor->key())) {
+        ++rows;
+        const auto row = decode_cron_row(as_bytes(cursor->value()));
+        if (!row.ok() || !parse_cron(row.value().expression).ok() || !state_.cron.find(*name)) {
+          problem("family cron: malformed row of schedule '" + std::string(*name) + "'");
+        }
+        continue;
+      }
+      const auto name = parse_cron_state_key(cursor->key());
+      const auto row = decode_cron_state(cursor->value());
+      const Schedule* schedule = name ? state_.cron.find(*name) : nullptr;
+      if (!row || !schedule || schedule->queue != row->queue || schedule->state != row->state ||
+          !state_.find_queue(row->queue)) {
+        problem("family cron: malformed row");
+      }
+      ++states;
+    }
+    if (rows != state_.cron.size() || states != state_.cron.size()) {
+      problem("family cron: " + std::to_string(rows) + " schedules with " + std::to_string(states) +
+              " states, " + std::to_string(state_.cron.size()) + " in memory");
+    }
+    return cursor->status();
+  }
+
   void compare() {
     if (bytes_ != state_.job_bytes()) {
       problem("the store counts " + std::to_string(state_.job_bytes()) +
@@ -210,7 +259,42 @@ class Scanner {
                 std::to_string(lane->count) + " ready jobs, the scan found " +
                 std::to_string(counts.by_lane[lane->priority]));
       }
+      compare_groups(*queue, counts);
     }
+  }
+
+  // Each group has the jobs that its gate counts, and the gate is open if it has a free slot.
+  void compare_groups(const Queue& queue, Counts& counts) {
+    uint64_t parked = 0;
+    for (const auto& [key, gate] : queue.gates) {
+      uint64_t waiting = 0;
+      for (const auto& line : gate->lines) {
+        waiting += line->count;
+        uint64_t& found = counts.by_line[{key, line->priority}];
+        if (found != line->count) {
+          problem("queue '" + queue.name + "' counts " + std::to_string(line->count) +
+                  " ready jobs of a group, the scan found " + std::to_string(found));
+        }
+        found = 0;
+        const uint64_t first_at = line->count > 0 ? line->first_position(0) : 0;
+        const bool open = gate->free_slots() > 0;
+        if (line->listed_at != first_at || (first_at != 0 && line->is_open != open)) {
+          problem("queue '" + queue.name + "': a group is shut with a free slot, or open without");
+        }
+      }
+      if (waiting != gate->waiting || counts.slots[key] != gate->running) {
+        problem("queue '" + queue.name + "': the jobs of a group do not add up");
+      }
+      counts.slots[key] = 0;
+      parked += gate->parked;
+    }
+    for (const auto& [line, found] : counts.by_line) {
+      if (found != 0) problem("queue '" + queue.name + "': ready jobs of an unknown group");
+    }
+    for (const auto& [group, found] : counts.slots) {
+      if (found != 0) problem("queue '" + queue.name + "': leases of an unknown group");
+    }
+    if (parked != queue.parked) problem("queue '" + queue.name + "': parked jobs do not add up");
   }
 
   void compare_bytes(const Queue& queue, size_t state, uint64_t found) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t job_key_bytes = 9;
 constexpr size_t ready_key_bytes = 13;
+constexpr size_t line_key_bytes = 25;
 constexpr size_t seq_key_bytes = 12;
 constexpr size_t delay_key_bytes = 20;
 constexpr size_t queue_row_key_bytes = 5;
@@ -63,6 +64,17 @@ std::string ready_key(QueueId queue, uint8_t priority, uint64_t seq) {
   return key;
 }
 
+std::string line_key(QueueId queue, uint64_t line, uint8_t priority, uint64_t seq) {
+  std::string key;
+  key.reserve(line_key_bytes);
+  put_be32(key, 0);
+  put_be32(key, queue);
+  put_be64(key, line);
+  key.push_back(static_cast<char>(priority));
+  put_be64(key, seq);
+  return key;
+}
+
 std::string lease_key(QueueId queue, Generation generation) {
   return seq_key(queue, generation);
 }
@@ -96,6 +108,14 @@ std::optional<ReadyKey> parse_ready_key(std::string_view key) {
   const QueueId queue = get_be32(key.data());
   if (queue == 0) return std::nullopt;
   return ReadyKey{queue, static_cast<uint8_t>(key[4]), get_be64(key.data() + 5)};
+}
+
+std::optional<LineKey> parse_line_key(std::string_view key) {
+  if (key.size() != line_key_bytes || get_be32(key.data()) != 0) return std::nullopt;
+  const QueueId queue = get_be32(key.data() + 4);
+  const uint64_t line = get_be64(key.data() + 8);
+  if (queue == 0 || line == 0) return std::nullopt;
+  return LineKey{queue, line, static_cast<uint8_t>(key[16]), get_be64(key.data() + 17)};
 }
 
 std::optional<DelayKey> parse_delay_key(std::string_view key) {

@@ -23,7 +23,10 @@ struct JobKey {
 std::optional<JobKey> parse_job_key(std::string_view key);
 
 std::string ready_key(QueueId queue, uint8_t priority,
-                      uint64_t seq);                          // queue:4 priority:1 seq:8 -> id:8
+                      uint64_t seq);  // queue:4 priority:1 seq:8 -> id:8
+// The jobs of a group lie in the same family, below the queue 0, which no queue has:
+// 0:4 queue:4 line:8 priority:1 seq:8 -> id:8
+std::string line_key(QueueId queue, uint64_t line, uint8_t priority, uint64_t seq);
 std::string lease_key(QueueId queue, Generation generation);  // queue:4 generation:8     -> id:8
 std::string delay_key(int64_t due_ms, QueueId queue,
                       JobId id);                    // due:8 queue:4 id:8       -> (empty)
@@ -33,6 +36,12 @@ std::string meta_row_key();                         // meta: 'm'
 
 struct ReadyKey {
   QueueId queue = 0;
+  uint8_t priority = 0;
+  uint64_t seq = 0;
+};
+struct LineKey {
+  QueueId queue = 0;
+  uint64_t line = 0;
   uint8_t priority = 0;
   uint64_t seq = 0;
 };
@@ -47,6 +56,7 @@ struct SeqKey {  // lease and dead rows
   uint64_t seq = 0;
 };
 std::optional<ReadyKey> parse_ready_key(std::string_view key);
+std::optional<LineKey> parse_line_key(std::string_view key);
 std::optional<DelayKey> parse_delay_key(std::string_view key);
 std::optional<SeqKey> parse_seq_key(std::string_view key);
 std::optional<QueueId> parse_queue_row_key(std::string_view key);

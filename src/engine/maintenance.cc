@@ -1,6 +1,7 @@
 // Maintenance: expiry, promotion, refill, and the loops of the engine's threads. Every step under
 // the mutex is bounded; what is left over is done by the next step.
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/engine.h"
@@ -46,15 +47,16 @@ void Engine::draw_retry_delays(Command& command) {
   if (!drawn || WQ_PLANTED(expiry_without_jitter)) command.delays_ms.clear();
 }
 
-// The jobs behind a cold range that has come to the head of its lane may have to end as well.
+// The jobs behind a cold range that has come to the head of its lane may have to end as well. Of
+// the lines, those are looked at that have changed.
 void Engine::refill_empty_heads() {
-  for (const auto& [name, queue] : state_.queues()) {
-    for (const auto& lane : queue->lanes) {
-      if (lane->cold_count == 0 || !lane->head.empty() || lane->refill_wanted) continue;
-      refills_.push_back(LaneId{queue->id, lane->priority});
-      lane->refill_wanted = true;
+  const auto look_at = [&](Queue* queue, const Lanes& lanes) WQ_REQUIRES(mutex_) {
+    for (const auto& lane : lanes) {
+      if (lane->cold_count > 0 && lane->head.empty()) want_refill(queue, *lane);
     }
-  }
+  };
+  for (const auto& [name, queue] : state_.queues()) look_at(queue, queue->lanes);
+  for (const GroupGate* gate : state_.changed_gates()) look_at(gate->queue, gate->lines);
 }
 
 // Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
@@ -94,7 +96,32 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.more |= over();
     refill_empty_heads();
   }
+  wake_rated(now.wall_ms);
   return due;
+}
+
+void Engine::watch_rate(Queue* queue) {
+  if (queue->rate_watched || WQ_PLANTED(rate_wakes_nobody)) return;
+  rate_watch_.push_back(queue->id);
+  queue->rate_watched = true;
+  wake_for_timers();
+}
+
+// Whoever waits for a job that its queue's rate may let begin by now. A lease that finds it used up
+// again has it watched again.
+void Engine::wake_rated(int64_t now_ms) {
+  for (size_t i = 0; i < rate_watch_.size();) {
+    Queue* queue = state_.find_queue(rate_watch_[i]);
+    if (queue && queue->rate_tokens(now_ms) == 0) {
+      ++i;
+      continue;
+    }
+    rate_watch_[i] = rate_watch_.back();
+    rate_watch_.pop_back();
+    if (!queue) continue;
+    queue->rate_watched = false;
+    wake_queue(queue);
+  }
 }
 
 // A resident job behind the cursor may have an earlier one before it that is not loaded yet.
@@ -133,6 +160,11 @@ int64_t Engine::next_due_wait_ms() {
   if (!state_.expiries().empty() && !WQ_PLANTED(expiry_timers_ignored)) {
     wait_ms = std::min(wait_ms, state_.expiries().first_ms() - now_ms);
   }
+  for (const QueueId id : rate_watch_) {
+    const Queue* queue = state_.find_queue(id);
+    if (!queue) continue;
+    wait_ms = std::min(wait_ms, queue->rate_wait_ms(now_ms));
+  }
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
@@ -141,8 +173,11 @@ int64_t Engine::next_due_wait_ms() {
 
 // The same for the maintenance, which has more to do than a caller who waits for a job helps with.
 int64_t Engine::next_work_wait_ms() {
-  const int64_t wait_ms = next_due_wait_ms();
+  int64_t wait_ms = next_due_wait_ms();
   const int64_t now_ms = wall_ms();
+  if (const Schedule* first = state_.cron.first(); first && cron_may_run()) {
+    wait_ms = std::clamp<int64_t>(first->wake_ms - now_ms, 0, wait_ms);
+  }
   if (state_.importing) return wait_ms;
   if (!trim_wanted(now_ms)) return std::min(wait_ms, state_.dead_trim_ms - now_ms);
   return state_.resident_bytes() <= memory_limit_ ? 0 : std::min(wait_ms, no_room_poll_ms);
@@ -158,12 +193,11 @@ void Engine::wake_for_timers() {
 }
 
 // Reads the next page of a lane into its head. On return the lane may still be empty: look again.
-Status Engine::refill_lane(QueueId id, uint8_t priority) {
-  Queue* queue = state_.find_queue(id);
-  if (!queue) return {};
-  const Lane& lane = queue->lane(priority);
-  if (lane.cold_count == 0) return {};
-  const LaneRange range{id, priority, lane.cold_low, lane.cold_high};
+Status Engine::refill_lane(const LaneId& id) {
+  Queue* queue = state_.find_queue(id.queue);
+  const Lane* lane = queue ? state_.find_lane(queue, id.group, id.priority) : nullptr;
+  if (!lane || lane->cold_count == 0) return {};
+  const LaneRange range(*queue, *lane);
   const uint64_t version = store_version_;
   // Short of memory, a lane gets just enough to go on with, and a checkpoint is due that evicts.
   PageLimits limits = page_limits;
@@ -174,6 +208,7 @@ Status Engine::refill_lane(QueueId id, uint8_t priority) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
+  if (!id.group.empty()) limits.rows = std::min(limits.rows, line_refill_rows_max);
   limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
@@ -220,12 +255,12 @@ Result<bool> Engine::maintain() {
     }
   }
   if (!refills_.empty()) {
-    const LaneId lane = refills_.back();
+    const LaneId id = std::move(refills_.back());
     refills_.pop_back();
-    if (Queue* queue = state_.find_queue(lane.queue)) {
-      queue->lane(lane.priority).refill_wanted = false;
+    if (Queue* queue = state_.find_queue(id.queue)) {
+      if (Lane* lane = state_.find_lane(queue, id.group, id.priority)) lane->refill_wanted = false;
     }
-    WQ_TRY(refill_lane(lane.queue, lane.priority));
+    WQ_TRY(refill_lane(id));
     more = true;
   }
   return more;
@@ -247,6 +282,13 @@ void Engine::maintenance_loop() {
     if (!failure_.ok() || !log_->failure().ok()) {
       maintenance_wake_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
       continue;
+    }
+    if (cron_is_due()) {
+      lock.unlock();
+      const Status status = run_schedules();
+      if (!status.ok()) note_failure(status).ignore("kept as the state of the store");
+      lock.lock();
+      if (stopping_) return;
     }
     const Result<bool> more = maintain();
     if (!more.ok()) {
@@ -337,6 +379,7 @@ Result<int64_t> Engine::tick() {
     WQ_TRY_SET(more, maintain());
     checkpoint_due = checkpoint_wanted_;
   }
+  WQ_TRY(run_schedules());
   WQ_TRY(log_->run_flusher(0));
   bool spares_left = false;
   if (!disk_full_.load(std::memory_order_relaxed)) {

@@ -11,16 +11,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "engine/job.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
 namespace wq {
 
+struct Lane;
 struct Waiter;
+
+// Lines of groups by the place of their first job; see gate.h.
+using LineOrder = std::set<std::pair<uint64_t, Lane*>>;
 
 struct Lane {
   explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
@@ -34,6 +42,11 @@ struct Lane {
   uint64_t cold_low = 0;
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
+  GroupGate* gate = nullptr;   // set: it is a line of this group
+  uint64_t listed_at = 0;      // a line: its key in one of the two below; 0 = it is in none
+  bool is_open = false;        // a line: in which
+  LineOrder open;              // not a line: the lines of this priority whose group has a free slot
+  LineOrder shut;              // and those whose group has none
 
   bool in_head(const Job* job) const { return cold_count == 0 || job->position < cold_low; }
 
@@ -44,6 +57,49 @@ struct Lane {
     return none;
   }
 };
+
+using Lanes = std::vector<std::unique_ptr<Lane>>;  // by priority
+
+inline Lanes::const_iterator lane_place(const Lanes& lanes, uint8_t priority) {
+  return std::lower_bound(
+      lanes.begin(), lanes.end(), priority,
+      [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
+}
+
+// One group of a queue; see gate.h.
+struct GroupGate {
+  Queue* queue = nullptr;
+  std::string key;
+  uint32_t limit = 0;    // 0 = the queue's
+  uint32_t picked = 0;   // by the lease under construction
+  uint64_t running = 0;  // leased and running jobs
+  uint64_t waiting = 0;  // ready jobs
+  uint64_t parked = 0;   // ready jobs that no slot is free for
+  uint64_t number = 0;   // of its lines; 0 = it has none
+  bool changed = false;  // in State::changed_gates_
+  bool stored = false;   // the store has a row of it
+  Lanes lines;
+
+  uint64_t limit_now() const;
+  uint64_t free_slots() const;
+  Lane* find_line(uint8_t priority) const {
+    const auto place = lane_place(lines, priority);
+    return place != lines.end() && (*place)->priority == priority ? place->get() : nullptr;
+  }
+  Lane& line(uint8_t priority) {
+    if (Lane* found = find_line(priority)) return *found;
+    Lane& added = **lines.insert(lane_place(lines, priority), std::make_unique<Lane>(priority));
+    added.gate = this;
+    return added;
+  }
+};
+
+struct GateKeyHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view key) const { return hash64(as_bytes(key), 0); }
+};
+using Gates =
+    std::unordered_map<std::string, std::unique_ptr<GroupGate>, GateKeyHash, std::equal_to<>>;
 
 // Ready seqs start in the middle, so that a job can be put in front of the first for ever.
 constexpr uint64_t first_tail_seq = 1ull << 62;
@@ -69,15 +125,19 @@ struct Queue {
   uint64_t next_dead_seq = 1;
   int64_t created_ms = 0;
 
-  std::vector<std::unique_ptr<Lane>> lanes;  // by priority
-  PlaceList leased;                          // leased and running, in lease order
-  PlaceList dead;                            // resident dead jobs, by dead seq
-  WaitList waiters;                          // first come, first woken
-  bool changed = false;                      // in State::changed_queues
+  Lanes lanes;
+  Gates gates;              // groups with ready, leased or running jobs
+  uint64_t parked = 0;      // ready jobs that wait for a slot of their group
+  int64_t rate_tat_ns = 0;  // see rate.h
+  PlaceList leased;         // leased and running, in lease order
+  PlaceList dead;           // resident dead jobs, by dead seq
+  WaitList waiters;         // first come, first woken
+  bool changed = false;     // in State::changed_queues
   bool deleted = false;
   bool wake_wanted = false;   // in State::wake_queue
   int64_t dead_due_ms = 0;    // no dead letter is over a cap before; 0 = to be looked at
   uint64_t dead_low_seq = 0;  // no dead letter is left up to here
+  bool rate_watched = false;  // in Engine::rate_watch_
 
   uint64_t& count(JobState state) { return counts[static_cast<size_t>(state)]; }
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
@@ -103,21 +163,30 @@ struct Queue {
     return running >= config.max_running ? 0 : config.max_running - running;
   }
 
+  // Ready jobs that may be leased, as far as their groups are concerned.
+  uint64_t eligible() const { return count(JobState::ready) - parked; }
+  uint64_t rate_tokens(int64_t now_ms) const {
+    return wq::rate_tokens(config.rate, rate_tat_ns, now_ms);
+  }
+  int64_t rate_wait_ms(int64_t now_ms) const {
+    return wq::rate_wait_ms(config.rate, rate_tat_ns, now_ms);
+  }
+
   Lane& lane(uint8_t priority) {
-    const auto place = std::lower_bound(
-        lanes.begin(), lanes.end(), priority,
-        [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
+    const auto place = lane_place(lanes, priority);
     if (place != lanes.end() && (*place)->priority == priority) return **place;
     return **lanes.insert(place, std::make_unique<Lane>(priority));
   }
-
-  // The lane whose first job is leased next; null when nothing is ready.
-  Lane* first_lane() const {
-    for (const auto& lane : lanes) {
-      if (lane->count > 0) return lane.get();
-    }
-    return nullptr;
-  }
 };
+
+// A lowered limit never cuts what runs.
+inline uint64_t GroupGate::free_slots() const {
+  const uint64_t held = running + picked;
+  return held >= limit_now() ? 0 : limit_now() - held;
+}
+
+inline uint64_t GroupGate::limit_now() const {
+  return limit != 0 ? limit : queue->config.group_limit;
+}
 
 }  // namespace wq

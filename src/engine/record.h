@@ -92,7 +92,8 @@ struct QueueRow {
   uint64_t next_front_seq = 0;
   uint64_t next_dead_seq = 0;
   int64_t created_ms = 0;
-  std::vector<LaneRow> lanes = {};
+  std::vector<LaneRow> lanes = {};       // without the lines of groups
+  int64_t rate_tat_ns = 0;               // see rate.h
   uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
   bool bytes_known = true;               // false in a row that was written without them
 };
@@ -105,7 +106,8 @@ struct TrashRow {
   uint8_t priority = 0;             // ready
   uint64_t seq_low = 0;             // ready, dead: [seq_low, seq_high]
   uint64_t seq_high = 0;
-  Lsn lsn = 0;  // the command that made it trash
+  Lsn lsn = 0;         // the command that made it trash
+  bool lines = false;  // ready: of the groups, whose line has its number within seq_low..seq_high
 };
 
 struct MetaRow {
@@ -117,6 +119,16 @@ struct MetaRow {
   uint64_t uuid_high = 0;
   std::vector<TrashRow> trash = {};
   bool importing = false;  // an import has begun and not ended
+};
+
+// A schedule as it was put; see cron.h.
+struct CronRow {
+  std::string_view expression = {};
+  std::string_view zone = {};
+  uint32_t catch_up = 1;      // missed slots that run later, the newest ones
+  uint32_t max_attempts = 0;  // 0 = the queue's
+  uint8_t priority = default_priority;
+  Bytes envelope = {};
 };
 
 class Encoder {
@@ -137,6 +149,7 @@ class Encoder {
   Bytes job_row(const JobRow& row, Bytes envelope);  // envelope empty = a state row
   Bytes queue_row(const QueueRow& row);
   Bytes meta_row(const MetaRow& row);
+  Bytes cron_row(const CronRow& row);
 
  private:
   struct Impl;
@@ -155,6 +168,7 @@ struct EnvelopeView {
   Bytes payload;
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
+  Bytes group;  // empty = none
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
@@ -174,6 +188,7 @@ struct DecodedJobRow {
 Result<DecodedJobRow> decode_job_row(Bytes bytes);
 Result<QueueRow> decode_queue_row(Bytes bytes);
 Result<MetaRow> decode_meta_row(Bytes bytes);
+Result<CronRow> decode_cron_row(Bytes bytes);
 
 // One line of JSON for people (wq log dump): type, ids, times, sizes; payloads only by length.
 std::string command_to_json(const Command& command);

@@ -3,6 +3,7 @@
 #include <bitset>
 
 #include "engine/payload_seal.h"
+#include "engine/cron_plan.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -161,6 +162,22 @@ const char* check_keys(const JobTraits& traits) {
   return nullptr;
 }
 
+const char* check_cron(const Command& command) {
+  const CronState& state = command.cron.state;
+  const bool fires = command.type == CommandType::cron_fire;
+  if (state.next_due_ms < 0 || state.last_slot_ms < 0 || state.created_ms < 0) {
+    return "time of a schedule is negative";
+  }
+  if (!fires) return command.cron.slot_ms == 0 ? nullptr : "slot without a run";
+  if (command.cron.slot_ms <= 0 || state.last_slot_ms < command.cron.slot_ms) return "slot";
+  if (state.paused) return "a paused schedule runs";
+  // What makes a slot run once.
+  if (state.next_due_ms != 0 && state.next_due_ms <= state.last_slot_ms) {
+    return "the next slot is not behind the last one";
+  }
+  return nullptr;
+}
+
 bool queue_status_known(QueueStatus status) {
   return status == QueueStatus::active || status == QueueStatus::paused ||
          status == QueueStatus::disabled;
@@ -234,6 +251,14 @@ uint32_t command_fields(CommandType type) {
       return field_parts;
     case CommandType::key_release:
       return field_queue | field_tokens;
+    case CommandType::cron_put:
+      return field_queue | field_name | field_row | field_cron;
+    case CommandType::cron_remove:
+      return field_name;
+    case CommandType::cron_fire:
+      return field_queue | field_name | field_cron | field_jobs;
+    case CommandType::rate_rebase:
+      return field_queue;
   }
   return field_of_no_command;
 }
@@ -256,7 +281,9 @@ const char* check_command(const Command& command) {
   if ((fields & field_name) && !queue_name_valid(command.name)) return "queue name";
   const char* reason = nullptr;
   if (fields & field_config) reason = check_config(command.config);
-  const bool jobs_optional = command.type == CommandType::drop_oldest && command.jobs.empty();
+  const bool jobs_optional =
+      (command.type == CommandType::drop_oldest || command.type == CommandType::cron_fire) &&
+      command.jobs.empty();
   if (!reason && (fields & field_jobs) && !jobs_optional) reason = check_jobs(command.jobs);
   if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
@@ -269,6 +296,7 @@ const char* check_command(const Command& command) {
   if (!reason && (fields & field_delays)) reason = check_delays(command);
   if (!reason && (fields & field_priority) && command.ids.size() != 1) reason = "more than one id";
   if (!reason && command.note.size() > progress_bytes_max) reason = "note is too long";
+  if (!reason && (fields & field_cron)) reason = check_cron(command);
   return reason;
 }
 
@@ -276,6 +304,9 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
   if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
+  if (traits.group.size() > key_bytes_max) return "length of a group key";
+  if (traits.group_limit > group_limit_max) return "limit of a group";
+  if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
   return check_keys(traits);
 }
 
@@ -318,6 +349,18 @@ const char* check_packing(Bytes payload, const Packing& packing) {
   return fits ? nullptr : "size of a packed payload";
 }
 
+namespace {
+
+const char* check_rate(const RateLimit& rate) {
+  if (rate.count == 0) return rate == RateLimit() ? nullptr : "rate without a count";
+  if (rate.count > rate_count_max) return "count of the rate";
+  if (rate.burst == 0 || rate.burst > rate.count) return "burst of the rate";
+  if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) return "window of the rate";
+  return nullptr;
+}
+
+}  // namespace
+
 const char* check_config(const QueueConfig& config) {
   if (config.max_retries > max_retries_max) return "max retries";
   if (config.lease_ms < 1 || config.lease_ms > delay_ms_max) return "lease time";
@@ -330,6 +373,8 @@ const char* check_config(const QueueConfig& config) {
   if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
   if (config.compress_min_bytes > payload_bytes_absolute_max) return "least size to compress";
+  if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
+  if (const char* reason = check_rate(config.rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -362,7 +407,7 @@ const char* check_imported_row(const JobRow& row, QueueId queue) {
 const char* check_queue_row(const QueueRow& row) {
   if (row.id == 0) return "queue is 0";
   if (!queue_name_valid(row.name)) return "queue name";
-  if (row.created_ms < 0) return "time is negative";
+  if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
@@ -380,9 +425,21 @@ const char* check_meta_row(const MetaRow& row) {
     if (trash.queue == 0) return "trash without a queue";
     const bool ranged = trash.state == JobState::ready || trash.state == JobState::dead;
     if (!ranged && trash.state != JobState::delayed) return "state of trash";
+    if (trash.lines && trash.state != JobState::ready) return "state of trash";
     if (ranged && trash.seq_low > trash.seq_high) return "range of trash";
   }
   return nullptr;
+}
+
+const char* check_cron_row(const CronRow& row) {
+  if (row.expression.empty() || row.expression.size() > cron_expression_bytes_max) {
+    return "length of an expression";
+  }
+  if (row.zone.size() > zone_name_bytes_max) return "length of a zone's name";
+  if (row.catch_up > cron_catch_up_max) return "catch-up of a schedule";
+  if (row.max_attempts > max_retries_max + 1) return "max attempts";
+  if (row.envelope.empty()) return "schedule has no envelope";
+  return row.envelope.size() % record_align_bytes == 0 ? nullptr : "length of an envelope";
 }
 
 }  // namespace wq

@@ -29,6 +29,7 @@ constexpr FieldSlot field_slots[] = {
     {field_config, fb::Command::VT_CONFIG},
     {field_imports, fb::Command::VT_IMPORTS},
     {field_kv, fb::Command::VT_KV},
+    {field_cron, fb::Command::VT_CRON},
     {field_row | field_imports, fb::Command::VT_ROWS},
     {field_parts, fb::Command::VT_PARTS},
     {field_delays, fb::Command::VT_DELAYS_MS},
@@ -148,13 +149,27 @@ const char* read_imports(const AlignedImage& image, const fb::Command* table, Co
   return rows.empty() ? nullptr : "rows without a job";
 }
 
-// import_begin has the row of a store, import_queue that of a queue.
+// import_begin has the row of a store, import_queue that of a queue, cron_put that of a schedule.
 const char* read_row(const AlignedImage& image, const fb::Command* table, Command& command) {
   const Bytes row = vector_bytes(table->rows());
   const bool sound = command.type == CommandType::import_begin ? decode_meta_row(row).ok()
+                     : command.type == CommandType::cron_put   ? decode_cron_row(row).ok()
                                                                : decode_queue_row(row).ok();
-  if (!sound) return "row of an import";
+  if (!sound) return "row of an import or a schedule";
   command.row = image.in_input(row);
+  return nullptr;
+}
+
+const char* read_cron(const fb::Command* table, Command& command) {
+  const fb::CronChange* change = table->cron();
+  if (change == nullptr) return "no state of the schedule";
+  command.cron.slot_ms = change->slot_ms();
+  command.cron.state = {.paused = change->paused(),
+                        .next_due_ms = change->next_due_ms(),
+                        .last_slot_ms = change->last_slot_ms(),
+                        .created_ms = change->created_ms(),
+                        .fired = change->fired(),
+                        .missed = change->missed()};
   return nullptr;
 }
 
@@ -207,6 +222,7 @@ const char* read_fields(const AlignedImage& image, const fb::Command* table, uin
   if (!reason && (fields & field_delays)) reason = read_delays(table, command);
   if (!reason && (fields & field_row)) reason = read_row(image, table, command);
   if (!reason && (fields & field_parts)) reason = read_parts(image, table, command);
+  if (!reason && (fields & field_cron)) reason = read_cron(table, command);
   return reason;
 }
 

@@ -88,6 +88,10 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_full_policy(static_cast<uint8_t>(config.full_policy));
   table.add_pause_kept(config.pause_kept);
   table.add_encrypt(config.encrypt);
+  table.add_rate_window_ms(config.rate.window_ms);
+  table.add_rate_count(config.rate.count);
+  table.add_rate_burst(config.rate.burst);
+  table.add_group_limit(config.group_limit);
   return table.Finish();
 }
 
@@ -202,6 +206,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
   const auto key = put_bytes(b, as_bytes(traits.key));
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
+  const auto group = put_bytes(b, as_bytes(traits.group));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -213,6 +218,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_key(key);
   table.add_idempotency_key(idempotency_key);
   table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
+  table.add_group(group);
+  table.add_group_limit(traits.group_limit);
   return table.Finish();
 }
 
@@ -270,7 +277,9 @@ struct Encoder::Impl {
   std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
 
+  struct Parts;
   Bytes encode(const Command& command, ReusedBuilder& builder);
+  Parts put(FlatBufferBuilder& b, const Command& command);
   Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
 };
 
@@ -295,10 +304,8 @@ Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
   return b.CreateVector(offsets);
 }
 
-Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
-  const uint32_t fields = command_fields(command.type);
-  FlatBufferBuilder& b = builder.start();
-
+// What of a command is put before its table is begun; nothing where its type has no such field.
+struct Encoder::Impl::Parts {
   Offset<Vector<const fb::NewJob*>> jobs;
   ByteVector envelopes;
   Offset<Vector<Offset<fb::SettleItem>>> settles;
@@ -313,55 +320,70 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   ByteVector rows;
   Offset<Vector<int64_t>> delays;
   ByteVector note;
-  if (fields & field_parts) parts = put_parts(b, command);
+};
+
+Encoder::Impl::Parts Encoder::Impl::put(FlatBufferBuilder& b, const Command& command) {
+  const uint32_t fields = command_fields(command.type);
+  Parts out;
+  if (fields & field_parts) out.parts = put_parts(b, command);
   const bool delayed = (fields & field_delays) && !command.delays_ms.empty();
-  if (delayed) delays = b.CreateVector(command.delays_ms);
-  if (fields & field_note) note = put_bytes(b, as_bytes(command.note));
-  if (fields & field_kv) kv = put_kv(b, command.kv);
+  if (delayed) out.delays = b.CreateVector(command.delays_ms);
+  if (fields & field_note) out.note = put_bytes(b, as_bytes(command.note));
+  if (fields & field_kv) out.kv = put_kv(b, command.kv);
   if (fields & field_imports) {
-    rows = put_import_rows(b, command.imports);
-    imports = put_imports(b, command.imports);
+    out.rows = put_import_rows(b, command.imports);
+    out.imports = put_imports(b, command.imports);
   }
-  if (fields & field_row) rows = put_bytes(b, command.row);
+  if (fields & field_row) out.rows = put_bytes(b, command.row);
   if ((fields & field_jobs) && !command.jobs.empty()) {
-    envelopes = put_envelopes(b, command.jobs);
-    jobs = put_jobs(b, command.jobs);
+    out.envelopes = put_envelopes(b, command.jobs);
+    out.jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
     settle_offsets.clear();
     for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
-    settles = b.CreateVector(settle_offsets);
+    out.settles = b.CreateVector(settle_offsets);
   } else if (fields & field_tokens) {
-    tokens = put_tokens(b, command.settles);
+    out.tokens = put_tokens(b, command.settles);
   }
-  if (fields & field_groups) groups = put_groups(b, command.groups);
-  if (fields & field_ids) ids = b.CreateVector(command.ids);
-  if (fields & field_config) config = put_config(b, command.config);
-  if (fields & field_name) name = put_bytes(b, as_bytes(command.name));
+  if (fields & field_groups) out.groups = put_groups(b, command.groups);
+  if (fields & field_ids) out.ids = b.CreateVector(command.ids);
+  if (fields & field_config) out.config = put_config(b, command.config);
+  if (fields & field_name) out.name = put_bytes(b, as_bytes(command.name));
+  return out;
+}
 
+Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
+  const uint32_t fields = command_fields(command.type);
+  FlatBufferBuilder& b = builder.start();
+  const Parts parts = put(b, command);
   fb::CommandBuilder table(b);
   table.add_now_ms(command.now_ms);
   if (fields & field_first_generation) table.add_first_generation(command.first_generation);
   if (fields & field_deadline) table.add_deadline_ms(command.deadline_ms);
-  table.add_jobs(jobs);
-  table.add_envelopes(envelopes);
-  table.add_tokens(tokens);
-  table.add_ids(ids);
-  table.add_groups(groups);
-  table.add_settles(settles);
-  table.add_name(name);
-  table.add_config(config);
-  table.add_imports(imports);
-  table.add_kv(kv);
-  table.add_parts(parts);
-  table.add_rows(rows);
-  table.add_delays_ms(delays);
-  table.add_note(note);
+  table.add_jobs(parts.jobs);
+  table.add_envelopes(parts.envelopes);
+  table.add_tokens(parts.tokens);
+  table.add_ids(parts.ids);
+  table.add_groups(parts.groups);
+  table.add_settles(parts.settles);
+  table.add_name(parts.name);
+  table.add_config(parts.config);
+  table.add_imports(parts.imports);
+  table.add_kv(parts.kv);
+  table.add_parts(parts.parts);
+  table.add_rows(parts.rows);
+  table.add_delays_ms(parts.delays);
+  table.add_note(parts.note);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
   if (fields & field_unclean) table.add_unclean(command.unclean);
   if (fields & field_priority) table.add_priority(command.priority);
+  const CronState& after = command.cron.state;
+  const fb::CronChange cron(command.cron.slot_ms, after.next_due_ms, after.last_slot_ms,
+                            after.created_ms, after.fired, after.missed, after.paused);
+  if (fields & field_cron) table.add_cron(&cron);
   b.Finish(table.Finish(), command_identifier);
   return builder.bytes();
 }
@@ -454,6 +476,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   }
   const auto lane_vector = b.CreateVectorOfStructs(lanes);
   fb::QueueRowBuilder table(b);
+  table.add_rate_tat_ns(row.rate_tat_ns);
   table.add_created_ms(row.created_ms);
   table.add_next_dead_seq(row.next_dead_seq);
   table.add_next_front_seq(row.next_front_seq);
@@ -477,7 +500,7 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   std::vector<fb::Trash> entries;
   for (const TrashRow& trash : row.trash) {
     entries.emplace_back(trash.seq_low, trash.seq_high, trash.lsn, trash.queue, trash.epoch_below,
-                         static_cast<uint8_t>(trash.state), trash.priority);
+                         static_cast<uint8_t>(trash.state), trash.priority, trash.lines);
   }
   const auto trash_vector = b.CreateVectorOfStructs(entries);
   fb::MetaRowBuilder table(b);
@@ -490,6 +513,24 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   table.add_trash(trash_vector);
   table.add_importing(row.importing);
   b.Finish(table.Finish(), meta_row_identifier);
+  return impl_->row.bytes();
+}
+
+Bytes Encoder::cron_row(const CronRow& row) {
+  const char* reason = check_cron_row(row);
+  WQ_CHECK(reason == nullptr);
+  FlatBufferBuilder& b = impl_->row.start();
+  const auto envelope = put_bytes(b, row.envelope);
+  const auto zone = put_bytes(b, as_bytes(row.zone));
+  const auto expression = put_bytes(b, as_bytes(row.expression));
+  fb::CronRowBuilder table(b);
+  table.add_expression(expression);
+  table.add_zone(zone);
+  table.add_envelope(envelope);
+  table.add_catch_up(row.catch_up);
+  table.add_max_attempts(row.max_attempts);
+  table.add_priority(row.priority);
+  b.Finish(table.Finish(), cron_row_identifier);
   return impl_->row.bytes();
 }
 

@@ -62,6 +62,8 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.key_ms = table->key_ms();
   traits.idempotency_key = as_text(vector_bytes(table->idempotency_key()));
   traits.idempotency_ms = table->idempotency_ms();
+  traits.group = as_text(vector_bytes(table->group()));
+  traits.group_limit = table->group_limit();
   return traits;
 }
 
@@ -123,6 +125,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.pause_kept = table->pause_kept();
   out.encrypt = table->encrypt();
   out.compress_min_bytes = table->compress_min_bytes();
+  out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
+  out.group_limit = table->group_limit();
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -137,7 +141,8 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   envelope.packing = {table->packing(), table->plain_bytes()};
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
-    for (std::string_view* view : {&envelope.traits.key, &envelope.traits.idempotency_key}) {
+    for (std::string_view* view :
+         {&envelope.traits.key, &envelope.traits.idempotency_key, &envelope.traits.group}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -173,6 +178,7 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
+  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
   return view;
 }
 

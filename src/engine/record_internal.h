@@ -23,6 +23,7 @@ struct QueueConfig;
 constexpr char command_identifier[] = "WQCM";
 constexpr char queue_row_identifier[] = "WQQR";
 constexpr char meta_row_identifier[] = "WQMR";
+constexpr char cron_row_identifier[] = "WQCR";
 
 // Every offset and length field of a FlatBuffer is aligned to this within the buffer.
 constexpr size_t record_align_bytes = 4;
@@ -52,6 +53,7 @@ enum CommandField : uint32_t {
   field_delays = 1u << 20,
   field_priority = 1u << 21,
   field_note = 1u << 22,
+  field_cron = 1u << 23,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.
@@ -69,6 +71,7 @@ const char* check_job_row(const JobRow& row);
 const char* check_imported_row(const JobRow& row, QueueId queue);
 const char* check_queue_row(const QueueRow& row);
 const char* check_meta_row(const MetaRow& row);
+const char* check_cron_row(const CronRow& row);
 
 // Verifies the bytes of an envelope completely. After it, trusted_payload() may read them.
 const char* check_envelope(Bytes bytes);

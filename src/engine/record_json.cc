@@ -10,66 +10,50 @@
 namespace wq {
 namespace {
 
+struct CommandName {
+  CommandType type;
+  const char* name;
+};
+
+constexpr CommandName command_names[] = {
+    {CommandType::open, "open"},
+    {CommandType::close, "close"},
+    {CommandType::queue_declare, "queue_declare"},
+    {CommandType::queue_configure, "queue_configure"},
+    {CommandType::queue_clear, "queue_clear"},
+    {CommandType::queue_delete, "queue_delete"},
+    {CommandType::enqueue, "enqueue"},
+    {CommandType::lease, "lease"},
+    {CommandType::confirm, "confirm"},
+    {CommandType::extend, "extend"},
+    {CommandType::settle, "settle"},
+    {CommandType::expire, "expire"},
+    {CommandType::promote, "promote"},
+    {CommandType::cancel, "cancel"},
+    {CommandType::dead_replay, "dead_replay"},
+    {CommandType::dead_remove, "dead_remove"},
+    {CommandType::import_begin, "import_begin"},
+    {CommandType::import_queue, "import_queue"},
+    {CommandType::import_jobs, "import_jobs"},
+    {CommandType::import_end, "import_end"},
+    {CommandType::kv_write, "kv_write"},
+    {CommandType::transact, "transact"},
+    {CommandType::expire_jobs, "expire_jobs"},
+    {CommandType::reprioritise, "reprioritise"},
+    {CommandType::progress, "progress"},
+    {CommandType::key_release, "key_release"},
+    {CommandType::key_forget, "key_forget"},
+    {CommandType::cron_put, "cron_put"},
+    {CommandType::cron_remove, "cron_remove"},
+    {CommandType::cron_fire, "cron_fire"},
+    {CommandType::dead_drop, "dead_drop"},
+    {CommandType::drop_oldest, "drop_oldest"},
+    {CommandType::rate_rebase, "rate_rebase"},
+};
+
 const char* command_name(CommandType type) {
-  switch (type) {
-    case CommandType::open:
-      return "open";
-    case CommandType::close:
-      return "close";
-    case CommandType::queue_declare:
-      return "queue_declare";
-    case CommandType::queue_configure:
-      return "queue_configure";
-    case CommandType::queue_clear:
-      return "queue_clear";
-    case CommandType::queue_delete:
-      return "queue_delete";
-    case CommandType::enqueue:
-      return "enqueue";
-    case CommandType::lease:
-      return "lease";
-    case CommandType::confirm:
-      return "confirm";
-    case CommandType::extend:
-      return "extend";
-    case CommandType::settle:
-      return "settle";
-    case CommandType::expire:
-      return "expire";
-    case CommandType::promote:
-      return "promote";
-    case CommandType::cancel:
-      return "cancel";
-    case CommandType::dead_replay:
-      return "dead_replay";
-    case CommandType::dead_remove:
-      return "dead_remove";
-    case CommandType::import_begin:
-      return "import_begin";
-    case CommandType::import_queue:
-      return "import_queue";
-    case CommandType::import_jobs:
-      return "import_jobs";
-    case CommandType::import_end:
-      return "import_end";
-    case CommandType::kv_write:
-      return "kv_write";
-    case CommandType::transact:
-      return "transact";
-    case CommandType::expire_jobs:
-      return "expire_jobs";
-    case CommandType::reprioritise:
-      return "reprioritise";
-    case CommandType::progress:
-      return "progress";
-    case CommandType::key_release:
-      return "key_release";
-    case CommandType::key_forget:
-      return "key_forget";
-    case CommandType::dead_drop:
-      return "dead_drop";
-    case CommandType::drop_oldest:
-      return "drop_oldest";
+  for (const CommandName& known : command_names) {
+    if (known.type == type) return known.name;
   }
   return "unknown";
 }
@@ -210,6 +194,12 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   if (config.compress_min_bytes != 0) {
     json.number("compress_min_bytes", config.compress_min_bytes);
   }
+  if (config.group_limit != 1) json.number("group_limit", config.group_limit);
+  if (config.rate.count != 0) {
+    json.number("rate_count", config.rate.count);
+    json.number("rate_burst", config.rate.burst);
+    json.time("rate_window_ms", config.rate.window_ms);
+  }
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);
@@ -333,6 +323,14 @@ void add_kv(JsonLine& json, const std::vector<KvChange>& changes) {
   json.close(']');
 }
 
+void add_cron(JsonLine& json, const CronChange& change) {
+  if (change.slot_ms != 0) json.time("slot_ms", change.slot_ms);
+  json.time("next_due_ms", change.state.next_due_ms);
+  json.number("fired", change.state.fired);
+  json.number("missed", change.state.missed);
+  if (change.state.paused) json.flag("paused", true);
+}
+
 void add_command(JsonLine& json, const Command& command) {
   const uint32_t fields = command_fields(command.type);
   json.open('{');
@@ -361,6 +359,7 @@ void add_command(JsonLine& json, const Command& command) {
   if (!command.delays_ms.empty()) add_delays(json, command.delays_ms);
   if (fields & field_priority) json.number("priority", command.priority);
   if (fields & field_note) json.number("note_bytes", command.note.size());
+  if (fields & field_cron) add_cron(json, command.cron);
   json.close('}');
 }
 

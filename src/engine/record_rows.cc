@@ -72,6 +72,7 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   row.next_front_seq = table->next_front_seq();
   row.next_dead_seq = table->next_dead_seq();
   row.created_ms = table->created_ms();
+  row.rate_tat_ns = table->rate_tat_ns();
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
   if (const char* reason = read_lanes(table, row)) return reason;
@@ -99,7 +100,8 @@ const char* read_meta_row(const AlignedImage& image, MetaRow& row) {
                          .priority = trash.priority(),
                          .seq_low = trash.seq_low(),
                          .seq_high = trash.seq_high(),
-                         .lsn = trash.lsn()});
+                         .lsn = trash.lsn(),
+                         .lines = trash.lines() != 0});
   }
   return check_meta_row(row);
 }
@@ -134,6 +136,20 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
   return check_job_row(decoded.row);
 }
 
+const char* read_cron_row(const AlignedImage& image, CronRow& row) {
+  const auto* table = verified_root<fb::CronRow>(image, cron_row_identifier);
+  if (table == nullptr) return "not well formed";
+  const Bytes envelope = vector_bytes(table->envelope());
+  if (const char* reason = check_envelope(envelope)) return reason;
+  row = {.expression = as_text(image.in_input(vector_bytes(table->expression()))),
+         .zone = as_text(image.in_input(vector_bytes(table->zone()))),
+         .catch_up = table->catch_up(),
+         .max_attempts = table->max_attempts(),
+         .priority = table->priority(),
+         .envelope = image.in_input(envelope)};
+  return check_cron_row(row);
+}
+
 }  // namespace
 
 Result<DecodedJobRow> decode_job_row(Bytes bytes) {
@@ -154,6 +170,13 @@ Result<MetaRow> decode_meta_row(Bytes bytes) {
   const AlignedImage image(bytes);
   MetaRow row;
   if (const char* reason = read_meta_row(image, row)) return corrupt_record("meta", reason);
+  return row;
+}
+
+Result<CronRow> decode_cron_row(Bytes bytes) {
+  const AlignedImage image(bytes);
+  CronRow row;
+  if (const char* reason = read_cron_row(image, row)) return corrupt_record("cron", reason);
   return row;
 }
 

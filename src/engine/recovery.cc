@@ -193,7 +193,33 @@ Status Engine::load_store() {
     state_.load_queue(queue);
   }
   WQ_TRY(cursor->status());
+  WQ_TRY(load_schedules());
+  WQ_TRY(load_gates());
   return load_leases();
+}
+
+Status Engine::load_schedules() {
+  const std::string first = cron_state_key(std::string_view());
+  const auto cursor = store_->scan(Family::cron, first, prefix_end(first));
+  for (; cursor->valid(); cursor->next()) {
+    const auto name = parse_cron_state_key(cursor->key());
+    const auto row = decode_cron_state(cursor->value());
+    if (!name || !row || !state_.find_queue(row->queue)) {
+      return bad_store("family cron: malformed row");
+    }
+    Schedule& schedule = state_.cron.add(*name);
+    schedule.queue = row->queue;
+    state_.cron.set(&schedule, row->state);
+  }
+  return cursor->status();
+}
+
+// Groups with waiting jobs are always known.
+Status Engine::load_gates() {
+  const std::string first = gate_row_key(0, std::string_view());
+  const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
+  for (; cursor->valid(); cursor->next()) WQ_TRY(state_.load_gate(cursor->key(), cursor->value()));
+  return cursor->status();
 }
 
 // Leased and running jobs are always resident.
@@ -312,10 +338,9 @@ Status Engine::make_job_resident(JobId id) {
   if (!queue || !is_live_row(queue, stored.row)) return {};  // apply says what is wrong with it
   if (stored.row.state == JobState::ready) {
     // Leases come in lane order: a page of neighbours now saves a read for each of them.
-    const Lane& lane = queue->lane(stored.row.priority);
-    const LaneRange range{queue->id, lane.priority, lane.cold_low, lane.cold_high};
-    if (lane.cold_count > 0) {
-      WQ_TRY_SET(LanePage page, read_lane(*store_, range, page_limits));
+    const Lane* lane = state_.find_lane(queue, group_of(stored.body), stored.row.priority);
+    if (lane && lane->cold_count > 0) {
+      WQ_TRY_SET(LanePage page, read_lane(*store_, LaneRange(*queue, *lane), page_limits));
       WQ_TRY(merge_lane(state_, std::move(page)).take_status());
     }
   } else if (stored.row.state == JobState::delayed && state_.cold_delayed_count() > 0) {

@@ -1,5 +1,6 @@
 #include "engine/residency.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
@@ -73,21 +74,25 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   LanePage page;
   page.queue = range.queue;
   page.priority = range.priority;
+  page.group = range.group;
+  page.line = range.line;
   page.low = page.next_low = range.low;
   page.high = range.high;
   StoredJobReader jobs(store);
-  const auto cursor = store.scan(Family::ready, ready_key(range.queue, range.priority, range.low),
-                                 prefix_end(ready_key(range.queue, range.priority, range.high)));
+  const auto cursor =
+      store.scan(Family::ready, range.key(range.low), prefix_end(range.key(range.high)));
+  const size_t key_bytes = range.key(0).size();
   size_t bytes = 0;
   for (; cursor->valid(); cursor->next()) {
     if (page.jobs.size() >= limits.rows || bytes >= limits.bytes) return page;
-    const auto key = parse_ready_key(cursor->key());
+    const std::string_view key = cursor->key();
     const auto id = parse_id_value(cursor->value());
-    if (!key || !id) return bad_row("ready", "malformed row");
+    if (key.size() != key_bytes || !id) return bad_row("ready", "malformed row");
+    const uint64_t seq = get_be64(key.data() + key.size() - sizeof(uint64_t));
     WQ_TRY_SET(StoredJob job, jobs.read(*id));
     bytes += job.body.size();
-    page.next_low = key->seq + 1;
-    page.positions.push_back(key->seq);
+    page.next_low = seq + 1;
+    page.positions.push_back(seq);
     page.jobs.push_back(std::move(job));
   }
   WQ_TRY(cursor->status());
@@ -99,7 +104,9 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
 Result<bool> merge_lane(State& state, LanePage page) {
   Queue* queue = state.find_queue(page.queue);
   if (!queue) return false;
-  Lane& lane = queue->lane(page.priority);
+  Lane* found = state.find_lane(queue, page.group, page.priority);
+  if (!found || (found->gate && found->gate->number != page.line)) return false;
+  Lane& lane = *found;
   if (lane.cold_count == 0 || lane.cold_low != page.low) return false;
   for (size_t i = 0; i < page.jobs.size(); ++i) {
     StoredJob& stored = page.jobs[i];
@@ -112,7 +119,8 @@ Result<bool> merge_lane(State& state, LanePage page) {
     }
     const bool as_indexed = is_live_row(queue, stored.row) && stored.row.state == JobState::ready &&
                             stored.row.priority == page.priority &&
-                            stored.row.position == page.positions[i] && lane.cold_count > 0;
+                            stored.row.position == page.positions[i] && lane.cold_count > 0 &&
+                            group_of(stored.body) == page.group;
     if (!as_indexed) {
       return bad_row("ready", "job " + std::to_string(stored.id) + " is not where its row says");
     }
@@ -129,6 +137,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
                                 "' priority " + std::to_string(page.priority) + " are missing");
   }
   State::join_lane(lane);
+  if (lane.gate) state.settle_gate(*lane.gate);  // its first job is known now
   return true;
 }
 
@@ -189,14 +198,17 @@ Result<Job*> materialize(State& state, StoredJob stored) {
   if (stored.row.state == JobState::gone) return nullptr;
   Queue* queue = state.find_queue(stored.row.queue);
   if (!queue || !is_live_row(queue, stored.row)) return nullptr;
-  Job* job = add_to_state(state, queue, stored);
-  if (job->state == JobState::ready) {
-    Lane& lane = queue->lane(job->priority);
-    if (lane.cold_count == 0) {
-      return bad_row("job", "job " + std::to_string(job->id) + " is ready but not counted");
+  Lane* lane = nullptr;
+  if (stored.row.state == JobState::ready) {
+    lane = state.find_lane(queue, group_of(stored.body), stored.row.priority);
+    if (!lane || lane->cold_count == 0) {
+      return bad_row("job", "job " + std::to_string(stored.id) + " is ready but not counted");
     }
-    --lane.cold_count;
-    State::join_lane(lane);
+  }
+  Job* job = add_to_state(state, queue, stored);
+  if (lane) {
+    --lane->cold_count;
+    State::join_lane(*lane);
   } else if (job->state != JobState::dead) {
     state.link_stored(job);
   }
@@ -232,11 +244,16 @@ struct Evictor {
     }
   }
 
+  // There are many lines, and little is taken of each at a time.
+  uint64_t window(const Lane& lane) const {
+    return lane.gate ? std::max<uint64_t>(1, policy.lane_window / 64) : policy.lane_window;
+  }
+
   // Opens a cold range in an all-resident lane behind its head window.
   void split(Lane& lane) {
-    if (lane.count <= policy.lane_window * 2) return;
+    if (lane.count <= window(lane) * 2) return;
     Job* job = lane.head.front();
-    for (uint64_t i = 0; i < policy.lane_window; ++i) job = lane.head.next(job);
+    for (uint64_t i = 0; i < window(lane); ++i) job = lane.head.next(job);
     if (!may_go(job)) return;
     lane.cold_low = job->position;
     while (job && wanted() && may_go(job)) {
@@ -247,7 +264,7 @@ struct Evictor {
       job = following;
     }
     if (job) lane.tail.splice_back_from(lane.head, job);
-    lane.head_count = policy.lane_window;
+    lane.head_count = window(lane);
   }
 
   void evict_lane(Lane& lane) {
@@ -262,7 +279,7 @@ struct Evictor {
       ++lane.cold_count;
       evict(job);
     }
-    while (wanted() && lane.head_count > policy.lane_window * 2) {
+    while (wanted() && lane.head_count > window(lane) * 2) {
       Job* job = lane.head.back();
       if (!may_go(job)) break;
       lane.cold_low = job->position;
@@ -297,6 +314,12 @@ bool evict_some(State& state, const EvictionPolicy& policy, size_t limit) {
     for (const auto& lane : queue->lanes) {
       if (!evictor.wanted()) break;
       evictor.evict_lane(*lane);
+    }
+    for (const auto& [key, gate] : queue->gates) {
+      for (const auto& line : gate->lines) {
+        if (!evictor.wanted()) break;
+        evictor.evict_lane(*line);
+      }
     }
   }
   if (evictor.wanted() && !state.delays().empty()) evictor.evict_delayed();

@@ -56,7 +56,9 @@ bool is_live_row(const Queue* queue, const JobRow& row);
 struct LanePage {
   QueueId queue = 0;
   uint8_t priority = 0;
-  uint64_t low = 0;  // where the page starts and ends, as ready seqs
+  std::string group;  // set: of this group's line
+  uint64_t line = 0;  // and its number
+  uint64_t low = 0;   // where the page starts and ends, as ready seqs
   uint64_t next_low = 0;
   bool reached_high = false;
   uint64_t high = 0;  // the cold range's end when the page was read
@@ -69,6 +71,18 @@ struct LaneRange {
   uint8_t priority = 0;
   uint64_t low = 0;
   uint64_t high = 0;
+  std::string group = {};
+  uint64_t line = 0;
+
+  LaneRange(const Queue& of, const Lane& lane)
+      : queue(of.id), priority(lane.priority), low(lane.cold_low), high(lane.cold_high) {
+    if (!lane.gate) return;
+    group = lane.gate->key;
+    line = lane.gate->number;
+  }
+  std::string key(uint64_t seq) const {
+    return line == 0 ? ready_key(queue, priority, seq) : line_key(queue, line, priority, seq);
+  }
 };
 
 struct PageLimits {
@@ -103,7 +117,7 @@ Result<Job*> materialize(State& state, StoredJob stored);
 
 struct EvictionPolicy {
   uint64_t resident_bytes_target = 0;  // stop when below
-  uint64_t lane_window = 0;            // jobs kept at the head of each lane
+  uint64_t lane_window = 0;            // jobs kept at the head of each lane; of a line a part of it
   int64_t delay_horizon_ms = 0;        // delayed jobs due up to here are kept
 };
 

@@ -185,8 +185,10 @@ Status Salvager::write(Engine& engine) {
     row.config = queue->config;
     row.totals = queue->totals;
     row.created_ms = queue->created_ms;
+    row.rate_tat_ns = queue->rate_tat_ns;
     WQ_TRY_SET(ids[queue->id], engine.import_queue(row, call));
   }
+  WQ_TRY(write_schedules(engine, ids));
   Batch batch(engine);
   for (const Place& place : places()) {
     const Job* job = state_.find_live(place.id);

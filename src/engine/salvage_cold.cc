@@ -84,8 +84,10 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
     WQ_TRY(tell_family(visit, Family::job, rows, job_problem));
     WQ_TRY(read_index_families(visit));
     WQ_TRY(read_kv(visit));
+    WQ_TRY(read_schedules(*stores[0].store, visit));
   } else {
     kv_whole = false;
+    schedules_whole = false;
     WQ_TRY(tell(visit, FindingKind::damaged, stores[0].problem));
     gaps.add(0, UINT64_MAX);
   }

@@ -52,6 +52,12 @@ Status tell_family(const FindingVisitor& visit, Family family, uint64_t rows,
 
 using Counts = std::map<std::pair<QueueId, JobState>, uint64_t>;
 
+struct ColdSchedule {
+  std::string name;
+  CronStateRow state;
+  std::string row;  // a CronRow
+};
+
 // The checkpoint, as far as it can be read.
 struct ColdSide {
   SalvagedStore stores[2];  // exact; by its tables
@@ -62,6 +68,8 @@ struct ColdSide {
   IdGaps gaps;
   Counts read_counts;    // jobs whose rows were read
   bool kv_whole = true;  // false: kv rows may be missing
+  std::vector<ColdSchedule> schedules;
+  bool schedules_whole = true;  // nothing of them was damaged
 
   // Nothing is thrown away for a damage; all of it is told to `visit`.
   Status read(Io& io, const SalvageOptions& options, const FindingVisitor& visit);
@@ -73,6 +81,7 @@ struct ColdSide {
   Status read_kv(const FindingVisitor& visit);
   Status read_index_families(const FindingVisitor& visit);
   bool read_meta(Store& store, std::string& problem);
+  Status read_schedules(Store& store, const FindingVisitor& visit);
   uint64_t read_jobs(Store& store, uint8_t source, std::string& problem);
   bool take_job(Cursor& cursor, uint8_t source);
   bool is_wanted(const JobRow& row, uint8_t source) const;
@@ -132,6 +141,9 @@ class Salvager {
   Status tell_kv(const FindingVisitor& visit) const;
   Status write_kv(Engine& engine) const;
   void take(const Command& command, Lsn lsn);
+  void take_schedules();
+  void on_cron(const Command& command, Lsn lsn);
+  Status write_schedules(Engine& engine, const std::map<QueueId, QueueId>& ids);
   Command single(const Command& command) const;
   bool is_uncertain(JobId id) const;
   std::vector<Place> places() const;

@@ -18,6 +18,7 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue->config = row.config;
     queue->totals = row.totals;
     queue->created_ms = row.created_ms;
+    queue->rate_tat_ns = row.rate_tat_ns;
     queue->next_tail_seq = row.next_tail_seq;
     queue->next_front_seq = row.next_front_seq;
     queue->next_dead_seq = row.next_dead_seq;
@@ -31,6 +32,7 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue_or_new(job.queue);
     job_id_limit_ = std::max(job_id_limit_, id + 1);
   }
+  take_schedules();
 }
 
 Queue* Salvager::queue_or_new(QueueId id) {
@@ -77,11 +79,16 @@ void Salvager::take(const Command& command, Lsn lsn) {
       return;
     case CommandType::key_forget:
       return;  // the import builds the rows anew, from the jobs
+    case CommandType::cron_put:
+    case CommandType::cron_remove:
+    case CommandType::cron_fire:
+      return on_cron(command, lsn);
     case CommandType::queue_declare:
       return on_declare(command, lsn);
     case CommandType::queue_configure:
     case CommandType::queue_clear:
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return on_queue(command, lsn);
     case CommandType::enqueue:
       return on_enqueue(command, lsn);

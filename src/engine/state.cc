@@ -47,6 +47,7 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->next_front_seq = row.next_front_seq;
   queue->next_dead_seq = row.next_dead_seq;
   queue->created_ms = row.created_ms;
+  queue->rate_tat_ns = row.rate_tat_ns;
   for (const LaneRow& lane_row : row.lanes) {
     Lane& lane = queue->lane(lane_row.priority);
     lane.count = lane.cold_count = lane_row.count;
@@ -122,7 +123,12 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->position = row.position;
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
-  job->stored = StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id};
+  if (row.state == JobState::ready && !group_of(*job).empty()) {
+    job->gate = gate_of(queue, group_of(*job));
+    job->line = job->gate->number;
+  }
+  job->stored =
+      StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id, job->line};
   copy_history(job.get(), row);
   job->last_error = kept_text(row.last_error);
   job->progress = kept_text(row.progress);
@@ -141,6 +147,7 @@ void State::link_stored(Job* job) {
     case JobState::leased:
     case JobState::running:
       job->queue->leased.push_back(job);
+      hold_slot(job);
       if (job->deadline_ms != 0) leases_.add(job, job->deadline_ms);
       break;
     default:
@@ -184,7 +191,7 @@ void State::leave(Job* job) {
     case JobState::gone:
       return;
     case JobState::ready: {
-      Lane& lane = queue->lane(job->priority);
+      Lane& lane = lane_of(job);
       if (job->place.linked()) {
         if (lane.in_head(job)) --lane.head_count;
         job->place.unlink();
@@ -209,6 +216,7 @@ void State::leave(Job* job) {
   }
   count_out(job);
   job->deadline_ms = 0;
+  if (job->gate) leave_gate(job);
 }
 
 void State::count_in(Job* job) {
@@ -235,14 +243,14 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   job->state = JobState::ready;
   job->epoch = queue->epoch(JobState::ready);
   job->since_ms = now_ms;
-  Lane& lane = queue->lane(job->priority);
+  job->position = front ? queue->next_front_seq-- : queue->next_tail_seq++;
+  if (!group_of(*job).empty()) enter_line(job);
+  Lane& lane = lane_of(job);
   ++lane.count;
   if (front) {
-    job->position = queue->next_front_seq--;
     lane.head.push_front(job);
     ++lane.head_count;
   } else {
-    job->position = queue->next_tail_seq++;
     if (lane.cold_count == 0) {
       lane.head.push_back(job);
       ++lane.head_count;
@@ -252,6 +260,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   }
   watch_expiry(job);
   count_in(job);
+  if (job->gate) settle_gate(*job->gate);
   want_wake(queue);
 }
 
@@ -280,6 +289,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   count_in(job);
+  hold_slot(job);
   if (job->traits) on_leased(*this, *job, now_ms);
 }
 
@@ -294,6 +304,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   count_in(job);
+  hold_slot(job);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
@@ -340,6 +351,8 @@ void State::discard(Job* job) {
   touch(job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
+  job->gate = nullptr;
+  job->line = 0;
   job->traits.reset();
   job->body = BodyRef();
   job->last_error.reset();
@@ -372,10 +385,14 @@ void State::watch_expiry(Job* job) {
 
 void State::renew_expiries(Queue* queue) {
   drop_expiries(queue);
-  for (const auto& lane : queue->lanes) {
-    for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
-    for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
-  }
+  const auto watch_all = [&](const Lanes& lanes) {
+    for (const auto& lane : lanes) {
+      for (Job* job = lane->head.front(); job; job = lane->head.next(job)) watch_expiry(job);
+      for (Job* job = lane->tail.front(); job; job = lane->tail.next(job)) watch_expiry(job);
+    }
+  };
+  watch_all(queue->lanes);
+  for (const auto& [key, gate] : queue->gates) watch_all(gate->lines);
 }
 
 void State::drop_expiries(Queue* queue) {
@@ -411,6 +428,13 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
       lane->count = lane->cold_count = lane->head_count = 0;
       row.priority = lane->priority;
       trash.push_back(row);
+    }
+    const auto waits = [](const auto& entry) { return entry.second->waiting > 0; };
+    if (std::any_of(queue->gates.begin(), queue->gates.end(), waits)) {
+      row.priority = 0;
+      row.lines = true;
+      trash.push_back(row);
+      clear_lines(queue);
     }
   } else if (state == JobState::dead) {
     garbage_.splice_back(queue->dead);
@@ -499,11 +523,13 @@ void State::capture(Job* job) {
   row.first_dead_ms = job->first_dead_ms;
   row.deadline_ms = job->deadline_ms;
   row.key_until_ms = job->key_until_ms;
+  out.line = job->line;
   if (job->last_error) out.error = *job->last_error;
   if (job->progress) out.progress = *job->progress;
   const bool body_is_new = job->stored.state == JobState::gone;
   if (body_is_new) out.body = job->body;
-  job->stored = StoredPlace{job->state, job->priority, !body_is_new, job->position, job->queue->id};
+  job->stored = StoredPlace{job->state,    job->priority,  !body_is_new,
+                            job->position, job->queue->id, job->line};
 }
 
 bool State::capture_some(size_t limit) {
@@ -538,6 +564,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     row.next_front_seq = queue->next_front_seq;
     row.next_dead_seq = queue->next_dead_seq;
     row.created_ms = queue->created_ms;
+    row.rate_tat_ns = queue->rate_tat_ns;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       row.lanes.push_back(

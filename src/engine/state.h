@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "engine/command.h"
+#include "engine/cron.h"
+#include "engine/gate.h"
 #include "engine/job_table.h"
 #include "engine/keys.h"
 #include "engine/queue.h"
@@ -35,6 +37,7 @@ struct CapturedJob {
   JobRow row;            // row.state gone: remove the rows
   std::string error;     // owner of row.last_error
   std::string progress;  // owner of row.progress
+  uint64_t line = 0;     // ready jobs of a group: the number of their line
   BodyRef body;          // set when the store does not hold the envelope yet
   StoredPlace before;    // what the store held until now
 };
@@ -123,6 +126,20 @@ class State {
   // Moves the tail list behind the head list once no cold job is between them.
   static void join_lane(Lane& lane);
 
+  // The lane or line of a ready job.
+  static Lane& lane_of(const Job* job) {
+    return job->line != 0 ? job->gate->line(job->priority) : job->queue->lane(job->priority);
+  }
+  // The same by what a row says; null if the group has no such line.
+  Lane* find_lane(Queue* queue, std::string_view group, uint8_t priority) const;
+
+  // ---- groups (gate.cc)
+  void settle_gate(GroupGate& gate);  // after each change of it; may end it
+  void settle_gates(Queue* queue);
+  Status load_gate(std::string_view key, std::string_view value);
+  const std::vector<GroupGate*>& changed_gates() const { return changed_gates_; }
+  std::vector<GateChange> take_changed_gates();  // at the freeze only
+
   // ---- timers
   TimerQueue& delays() { return delays_; }
   TimerQueue& leases() { return leases_; }
@@ -171,6 +188,8 @@ class State {
     return bytes;
   }
 
+  CronTable cron;
+
   uint64_t job_bytes() const { return job_bytes_; }  // of all envelopes, resident or not
   uint64_t resident_bytes() const { return resident_bytes_ + side_bytes(); }
   uint64_t dirty_count() const { return dirty_count_; }
@@ -215,11 +234,19 @@ class State {
   void discard(Job* job);
   void drop_expiries(Queue* queue);
   void free_job(Job* job);
+  GroupGate* gate_of(Queue* queue, std::string_view group);
+  void touch(GroupGate& gate);
+  void enter_line(Job* job);
+  void hold_slot(Job* job);
+  void leave_gate(Job* job);
+  void drop_gate(GroupGate& gate);
+  void clear_lines(Queue* queue);
 
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id
   std::map<std::string, Queue*, std::less<>> names_;
   std::vector<Queue*> changed_queues_;
+  std::vector<GroupGate*> changed_gates_;
   std::vector<QueueId> removed_queues_;   // since the last freeze
   std::vector<QueueId> removing_queues_;  // in the running checkpoint
   TimerQueue delays_;                     // by wall clock due time

@@ -29,6 +29,9 @@ struct JobTraits {
   std::string_view idempotency_key = {};
   int64_t idempotency_ms = 0;  // how long a second job of that key is the first one
 
+  std::string_view group = {};  // no more than a limit of one group run at once; empty = none
+  uint32_t group_limit = 0;     // 0 = the queue's
+
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
   bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }

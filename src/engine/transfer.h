@@ -13,6 +13,7 @@
 
 #include "engine/kv.h"
 #include "engine/packing.h"
+#include "engine/command.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
@@ -45,8 +46,17 @@ struct JobImage {
   EncryptWish encrypt = EncryptWish::by_queue;  // yes = it is, or was, sealed
 };
 
+struct CronImage {
+  std::string_view name;
+  CronState state;
+  CronRow row;
+  Envelope job;  // decoded from the row
+};
+
 struct ExportVisitor {
   std::function<Status(const StoreImage&)> on_store;
+  // May be null. The schedules of a queue, right before it; valid until on_queue has returned.
+  std::function<Status(std::span<const CronImage>)> on_schedules;
   std::function<Status(const QueueRow&)> on_queue;
   std::function<Status(const KvImage&)> on_kv;
   std::function<Status(const JobImage&)> on_job;

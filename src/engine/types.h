@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "engine/rate.h"
 #include "io/log.h"
 
 namespace wq {
@@ -89,8 +90,10 @@ struct QueueConfig {
   Durability durability = Durability::power;  // of enqueue and settle
   QueueStatus status = QueueStatus::active;
   Backoff backoff = {};
-  uint64_t version = 1;    // raised by each configure
-  int64_t job_ttl_ms = 0;  // a job that did not start for so long ends; 0 = never
+  uint64_t version = 1;      // raised by each configure
+  int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
+  RateLimit rate = {};       // of leases
+  uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
   // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
   uint64_t max_depth = 0;
   uint64_t max_bytes = 0;
@@ -144,6 +147,7 @@ constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
 constexpr size_t backoff_list_max = 32;
+constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint32_t max_retries_max = 1'000'000;
 constexpr uint64_t payload_bytes_default_max = 16ull << 20;
 constexpr uint64_t payload_bytes_absolute_max = 256ull << 20;

@@ -147,6 +147,13 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_cq_close(&cq);
          return code;
        }},
+      {"wq_cron_list",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         wq_crons* crons = nullptr;
+         const int32_t code = wq_cron_list(s, nullptr, nullptr, 0, 10, &crons, e);
+         wq_crons_free(&crons);
+         return code;
+       }},
       // The last one: it changes what the others answer.
       {"wq_store_shutdown",
        [](wq_store* s, wq_queue*, wq_error* e) { return wq_store_shutdown(s, 0, e); }},

@@ -90,6 +90,40 @@ TEST(Keys, RandomReadyKeysSortLikeTheirParts) {
   }
 }
 
+// The jobs of groups lie before all lanes, by queue, line, priority and place.
+TEST(Keys, RandomLineKeysSortLikeTheirParts) {
+  const uint64_t seed = os_entropy();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Prng prng(seed);
+  const std::vector<uint64_t> queues = edge_numbers(std::numeric_limits<uint32_t>::max());
+  const std::vector<uint64_t> numbers = edge_numbers(std::numeric_limits<uint64_t>::max());
+  using Parts = std::tuple<QueueId, uint64_t, uint8_t, uint64_t>;
+  const auto draw = [&] {
+    return Parts{static_cast<QueueId>(queues[prng.below(queues.size())]),
+                 numbers[prng.below(numbers.size())], static_cast<uint8_t>(prng.below(256)),
+                 numbers[prng.below(numbers.size())]};
+  };
+  const auto key_of = [](const Parts& parts) {
+    return line_key(std::get<0>(parts), std::get<1>(parts), std::get<2>(parts), std::get<3>(parts));
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const Parts a = draw();
+    const std::string key = key_of(a);
+    const Parts b = draw();
+    ASSERT_EQ(a < b, key < key_of(b));
+    const auto parsed = parse_line_key(key);
+    const bool is_row = std::get<0>(a) != 0 && std::get<1>(a) != 0;
+    ASSERT_EQ(parsed.has_value(), is_row);
+    if (parsed) {
+      ASSERT_EQ(a, Parts(parsed->queue, parsed->line, parsed->priority, parsed->seq));
+    }
+    ASSERT_LT(key, ready_key(1, 0, 0));
+    ASSERT_FALSE(parse_ready_key(key).has_value());
+    ASSERT_FALSE(parse_line_key(key.substr(1)).has_value());
+  }
+  EXPECT_FALSE(parse_line_key(ready_key(1, 0, 0)).has_value());
+}
+
 TEST(Keys, RandomDelayKeysSortLikeTheirParts) {
   const uint64_t seed = os_entropy();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -72,6 +72,10 @@ JobTraits SampleMaker::traits() {
     out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
     out.idempotency_ms = 1 + up_to_delay_max();
   }
+  if (prng_.below(2) == 0) {
+    out.group = keep("g" + bytes(key_bytes_max - 1));
+    out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+  }
   return out;
 }
 
@@ -96,6 +100,13 @@ QueueConfig SampleMaker::config() {
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
   out.encrypt = prng_.below(2) == 0;
   out.compress_min_bytes = static_cast<uint32_t>(prng_.below(payload_bytes_absolute_max + 1));
+  out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) {
+    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
+    out.rate.window_ms =
+        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+  }
   return out;
 }
 
@@ -131,8 +142,8 @@ Command SampleMaker::command(CommandType type) {
   out.first_generation = 1 + (prng_.next() >> 1);
   out.name = keep(name());
   out.config = config();
-  const bool takes_jobs =
-      type == CommandType::enqueue || (type == CommandType::drop_oldest && prng_.below(2) == 0);
+  const bool takes_jobs = type == CommandType::enqueue || type == CommandType::cron_fire ||
+                          (type == CommandType::drop_oldest && prng_.below(2) == 0);
   if (takes_jobs) {
     for (size_t i = item_count(); i > 0; --i) {
       out.jobs.push_back({.id = number(),
@@ -164,6 +175,7 @@ Command SampleMaker::command(CommandType type) {
   }
   out.priority = static_cast<uint8_t>(prng_.next());
   out.note = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
+  add_cron(out);
   const bool one = type == CommandType::confirm || type == CommandType::progress;
   const bool acks_only = prng_.below(2) == 0;
   for (size_t i = one ? 1 : item_count(); i > 0; --i) {
@@ -184,6 +196,28 @@ Command SampleMaker::command(CommandType type) {
     out.settles.push_back(item);
   }
   return out;
+}
+
+void SampleMaker::add_cron(Command& out) {
+  if (out.type == CommandType::cron_put) out.row = cron_row();
+  const bool fires = out.type == CommandType::cron_fire;
+  out.cron.slot_ms = fires ? 1 + time_ms() / 4 : 0;
+  out.cron.state.last_slot_ms = out.cron.slot_ms + time_ms() / 4;
+  out.cron.state.next_due_ms = prng_.below(4) == 0 ? 0 : out.cron.state.last_slot_ms + 1;
+  out.cron.state.created_ms = time_ms();
+  out.cron.state.fired = number();
+  out.cron.state.missed = number();
+  out.cron.state.paused = !fires && prng_.below(2) == 0;
+}
+
+Bytes SampleMaker::cron_row() {
+  const std::string expression = "*/" + std::to_string(1 + prng_.below(59)) + " * * * *";
+  CronRow row{.expression = expression, .zone = prng_.below(2) == 0 ? "" : "Europe/Berlin"};
+  row.catch_up = static_cast<uint32_t>(prng_.below(1'001));
+  row.max_attempts = static_cast<uint32_t>(prng_.below(5));
+  row.priority = static_cast<uint8_t>(prng_.next());
+  row.envelope = envelope();
+  return as_bytes(keep(std::string(as_text(encoder_.cron_row(row)))));
 }
 
 void SampleMaker::add_parts(Command& out) {
@@ -267,6 +301,7 @@ QueueRow SampleMaker::queue_row() {
   out.next_front_seq = number();
   out.next_dead_seq = number();
   out.created_ms = time_ms();
+  out.rate_tat_ns = time_ms();
   const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
   for (size_t i = 0; i < lanes; ++i) {
     out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
@@ -292,6 +327,7 @@ MetaRow SampleMaker::meta_row() {
                          .seq_low = low,
                          .seq_high = low + prng_.below(uint64_t{1} << 62),
                          .lsn = number()});
+    out.trash.back().lines = out.trash.back().state == JobState::ready && prng_.below(2) == 0;
   }
   return out;
 }
@@ -356,6 +392,7 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::queue_clear:
       return a.queue == b.queue && a.states == b.states;
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return a.queue == b.queue;
     case CommandType::enqueue:
       return a.queue == b.queue && same_all(a.jobs, b.jobs, same_job);
@@ -400,6 +437,14 @@ bool same_command(const Command& a, const Command& b) {
       return same_all(a.parts, b.parts, same_command);
     case CommandType::key_release:
       return same_tokens(a, b);
+    case CommandType::cron_put:
+      return a.queue == b.queue && a.name == b.name && as_text(a.row) == as_text(b.row) &&
+             a.cron.state == b.cron.state;
+    case CommandType::cron_remove:
+      return a.name == b.name;
+    case CommandType::cron_fire:
+      return a.queue == b.queue && a.name == b.name && same_all(a.jobs, b.jobs, same_job) &&
+             a.cron.slot_ms == b.cron.slot_ms && a.cron.state == b.cron.state;
   }
   return false;
 }
@@ -417,7 +462,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
 bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   const auto parts = [](const QueueRow& r) {
     return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
-                    r.next_dead_seq, r.created_ms);
+                    r.next_dead_seq, r.created_ms, r.rate_tat_ns);
   };
   const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
     return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);
@@ -435,8 +480,9 @@ bool same_meta_row(const MetaRow& a, const MetaRow& b) {
                     r.uuid_high);
   };
   const auto same_trash = [](const TrashRow& x, const TrashRow& y) {
-    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn) ==
-           std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low, y.seq_high, y.lsn);
+    return std::tie(x.queue, x.state, x.epoch_below, x.priority, x.seq_low, x.seq_high, x.lsn,
+                    x.lines) == std::tie(y.queue, y.state, y.epoch_below, y.priority, y.seq_low,
+                                         y.seq_high, y.lsn, y.lines);
   };
   return parts(a) == parts(b) && same_all(a.trash, b.trash, same_trash);
 }

@@ -20,10 +20,10 @@ constexpr CommandType all_command_types[] = {
     CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
     CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
     CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::transact,
-    CommandType::expire_jobs, CommandType::reprioritise,    CommandType::progress,
-    CommandType::key_release, CommandType::key_forget,
-    CommandType::dead_drop,   CommandType::drop_oldest,
+    CommandType::transact,    CommandType::expire_jobs,     CommandType::reprioritise,
+    CommandType::progress,    CommandType::key_release,     CommandType::key_forget,
+    CommandType::dead_drop,   CommandType::drop_oldest,     CommandType::rate_rebase,
+    CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
 };
 
 class SampleMaker {
@@ -50,6 +50,8 @@ class SampleMaker {
   void add_imports(Command& out);
   KvChange kv_change(bool forget);
   void add_parts(Command& out);
+  void add_cron(Command& out);
+  Bytes cron_row();
 
   Prng prng_;
   Encoder encoder_;

@@ -1,0 +1,197 @@
+// wq cron: schedules, which enqueue a job by the clock while a process has the store open.
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_draft.h"
+#include "cli/text.h"
+
+namespace wq::cli {
+namespace {
+
+using Schedules = Handle<wq_crons, wq_crons_free>;
+
+constexpr size_t page_schedules = 1'000;
+
+wq_cron cron_at(const Schedules& schedules, size_t i) {
+  wq_cron cron = WQ_CRON_INIT;
+  wq_crons_at(schedules.get(), i, &cron);
+  return cron;
+}
+
+uint32_t parse_catch_up(const std::string& text) {
+  if (text == "none") return 0;
+  if (text == "one") return 1;
+  if (text == "all") return 1'000;
+  const uint64_t count = parse_number("--catch-up", text);
+  if (count > 1'000) fail_usage("--catch-up: at most 1000");
+  return static_cast<uint32_t>(count);
+}
+
+std::string next_text(const wq_cron& cron) {
+  if (cron.flags & WQ_CRON_PAUSED) return "paused";
+  return cron.next_due_ms == 0 ? "never" : format_time(cron.next_due_ms);
+}
+
+Record record_of(const wq_cron& cron) {
+  Record record;
+  record.add("schedule", view_of(cron.name))
+      .add("queue", view_of(cron.queue_name))
+      .add("expression", view_of(cron.expression))
+      .add("zone", cron.zone.len > 0 ? view_of(cron.zone) : "UTC")
+      .add("catch_up", cron.catch_up)
+      .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
+      .add("next_due_ms", cron.next_due_ms)
+      .add("last_slot_ms", cron.last_slot_ms)
+      .add("fired", cron.fired)
+      .add("missed", cron.missed)
+      .add("priority", cron.priority)
+      .add("max_attempts", cron.max_attempts);
+  if (cron.problem.len > 0) record.add("problem", view_of(cron.problem));
+  return record.add_bytes("payload", view_of(cron.payload));
+}
+
+// What was put, as the store has it now.
+void tell_schedule(Context& context, const Store& store, const std::string& name) {
+  wq_error err = WQ_ERROR_INIT;
+  Schedules schedules;
+  check(wq_cron_get(store.get(), name.data(), name.size(), schedules.out(), &err), err);
+  const wq_cron cron = cron_at(schedules, 0);
+  if (context.out().json()) return context.out().record(record_of(cron));
+  Card card;
+  card.add("schedule", printable(view_of(cron.name)));
+  card.add("queue", printable(view_of(cron.queue_name)));
+  card.add("expression", printable(view_of(cron.expression)));
+  card.add("zone", cron.zone.len > 0 ? printable(view_of(cron.zone)) : "UTC");
+  card.add("next", next_text(cron));
+  card.add("last", format_time(cron.last_slot_ms));
+  card.add("catch-up", format_count(cron.catch_up));
+  card.add("fired", format_count(cron.fired));
+  card.add("missed", format_count(cron.missed));
+  if (cron.problem.len > 0) card.add("problem", printable(view_of(cron.problem)));
+  card.add("payload", printable(view_of(cron.payload), 200));
+  card.print(context.out());
+}
+
+}  // namespace
+
+int run_cron_add(Context& context, const CronOptions& options) {
+  std::vector<JobDraft> drafts(1);
+  JobDraft& draft = drafts[0];
+  draft.payload = options.payload;
+  for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
+  draft.has_priority = options.priority >= 0;
+  if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
+  draft.max_attempts = options.max_attempts;
+  if (!options.backoff.empty()) draft.backoff = parse_backoff("--backoff", options.backoff);
+  const SpecList specs(drafts);
+  wq_cron_spec spec = WQ_CRON_SPEC_INIT;
+  spec.expression = bytes_of(options.expression);
+  if (options.zone != "UTC") spec.zone = bytes_of(options.zone);
+  spec.job = specs.data();
+  if (!options.catch_up.empty()) {
+    spec.flags |= WQ_CRON_CATCH_UP;
+    spec.catch_up = parse_catch_up(options.catch_up);
+  }
+  const Store store = context.open_store({OpenMode::create, false, 0});
+  const Queue queue = context.open_queue(store, options.queue, OpenMode::create);
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_put(queue.get(), options.name.data(), options.name.size(), &spec, nullptr, &err),
+        err);
+  tell_schedule(context, store, options.name);
+  return exit_ok;
+}
+
+int run_cron_show(Context& context, const CronOptions& options) {
+  tell_schedule(context, context.open_store(), options.name);
+  return exit_ok;
+}
+
+int run_cron_rm(Context& context, const CronOptions& options) {
+  const Store store = context.open_store();
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_remove(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
+  if (context.out().json()) {
+    context.out().record(Record().add_bytes("schedule", options.name).add("removed", true));
+  }
+  context.out().note("removed schedule " + printable(options.name, 60));
+  return exit_ok;
+}
+
+int run_cron_pause(Context& context, const CronOptions& options) {
+  const Store store = context.open_store();
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_pause(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
+  tell_schedule(context, store, options.name);
+  return exit_ok;
+}
+
+int run_cron_resume(Context& context, const CronOptions& options) {
+  const Store store = context.open_store();
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_resume(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
+  tell_schedule(context, store, options.name);
+  return exit_ok;
+}
+
+int run_cron_ls(Context& context, const CronOptions& options) {
+  const Store store = context.open_store();
+  Queue queue;
+  if (!options.queue.empty()) {
+    queue = context.open_queue(store, options.queue, OpenMode::must_exist);
+  }
+  using Align = Table::Align;
+  Table table({{"schedule"},
+               {"queue"},
+               {"expression"},
+               {"zone"},
+               {"next"},
+               {"fired", Align::right},
+               {"missed", Align::right}});
+  std::string after;
+  for (bool more = true; more;) {
+    wq_error err = WQ_ERROR_INIT;
+    Schedules page;
+    check(wq_cron_list(store.get(), queue.get(), after.data(), after.size(), page_schedules,
+                       page.out(), &err),
+          err);
+    const size_t count = wq_crons_count(page.get());
+    more = count == page_schedules;
+    for (size_t i = 0; i < count; ++i) {
+      const wq_cron cron = cron_at(page, i);
+      after = view_of(cron.name);
+      if (context.out().json()) {
+        context.out().record(record_of(cron));
+        continue;
+      }
+      table.add({printable(view_of(cron.name), 40), printable(view_of(cron.queue_name), 40),
+                 printable(view_of(cron.expression), 40),
+                 cron.zone.len > 0 ? printable(view_of(cron.zone), 40) : "UTC",
+                 cron.problem.len > 0 ? printable(view_of(cron.problem), 60) : next_text(cron),
+                 format_count(cron.fired), format_count(cron.missed)});
+    }
+  }
+  if (!table.empty()) table.print(context.out());
+  if (after.empty()) context.out().note("no schedule");
+  return exit_ok;
+}
+
+int run_cron_next(Context& context, const CronOptions& options) {
+  const int64_t from_ms =
+      options.from.empty() ? wall_clock_ms() : parse_time_ms("--from", options.from);
+  std::vector<int64_t> times(options.count);
+  const std::string zone = options.zone == "UTC" ? std::string() : options.zone;
+  size_t found = 0;
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_next(options.expression.data(), options.expression.size(), zone.data(), zone.size(),
+                     from_ms, times.data(), times.size(), &found, &err),
+        err);
+  for (size_t i = 0; i < found; ++i) {
+    if (context.out().json()) {
+      context.out().record(Record().add("due_ms", times[i]));
+    } else {
+      context.out().line(format_time(times[i]));
+    }
+  }
+  return found > 0 ? exit_ok : exit_empty;
+}
+
+}  // namespace wq::cli

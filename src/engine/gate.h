@@ -1,0 +1,95 @@
+// Groups: jobs of a queue that name the same key, of which no more than a limit run at once.
+//
+// A gate is what memory knows of one group while jobs of it wait, are leased or running: how many
+// hold a slot, and its lines, which are lanes (queue.h) of the group's own, one per priority. A job
+// of a group never stands in an ordinary lane: it enters its line when it becomes ready, with its
+// place in the order of the whole queue, and a lease takes it from there. The lanes of the queue
+// know the lines by the place of their first job, those whose gate has a free slot (Lane::open)
+// apart from the others (Lane::shut), so a lease is served in the order of the queue and never
+// meets a job that it must not take, however many there are. Slots are not stored: they are counted
+// from the leases, so they can not leak. settle_gate() is called after each change of a gate and is
+// the only place that opens and shuts it.
+//
+// Stored: the jobs of a line have their index rows under the line's number (line_key), and each
+// gate that has waiting jobs a row in the family meta:
+//
+//   'g' queue:4 group key   ->  limit:4 number:8, then per line: priority:1 head_hint:8 count:8
+//
+// The number is the place of the job that began the lines. It is never used twice in a queue, so
+// what a clear leaves behind can not be mistaken for the rows of a later line.
+// Thread model: as State's, which it is a part of; the codec is pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/body.h"
+#include "engine/queue.h"
+#include "engine/record.h"
+
+namespace wq {
+
+struct GateRow {
+  uint32_t limit = 0;  // 0 = the queue's
+  uint64_t number = 0;
+  std::vector<LaneRow> lines = {};
+};
+
+struct GateKey {
+  QueueId queue = 0;
+  std::string_view group = {};
+};
+std::string gate_row_key(QueueId queue, std::string_view group);
+std::optional<GateKey> parse_gate_row_key(std::string_view key);
+std::string encode_gate_row(const GateRow& row);
+std::optional<GateRow> decode_gate_row(std::string_view bytes);
+
+// What a checkpoint does to the row of a gate.
+struct GateChange {
+  std::string key;
+  std::optional<std::string> value;  // none: the row goes
+};
+
+// The group of a job; empty = none.
+inline std::string_view group_of(const Job& job) {
+  return job.traits ? job.traits->group : std::string_view();
+}
+std::string group_of(const BodyRef& body);
+
+// Whether the job waits for a slot of its group.
+bool is_parked(const Job& job);
+
+// The jobs of one priority, those of the lane and of the lines, in order: all of them, or those
+// that may be leased. Taking one of these changes nothing but GroupGate::picked; the caller sets it
+// back in the gates of `picked`.
+class LanePicker {
+ public:
+  explicit LanePicker(const Lane& lane);
+  LanePicker(const Lane& lane, std::vector<GroupGate*>& picked);
+  // Null: there is none in memory. If cold() is a lane then, its first job comes next.
+  Job* next();
+  const Lane* cold() const { return cold_; }
+
+ private:
+  struct Again {  // a line that has given a job already
+    uint64_t position = 0;
+    Lane* line = nullptr;
+    Job* job = nullptr;
+  };
+  static bool later(const Again& a, const Again& b) { return a.position > b.position; }
+  void skip_shut();
+  Job* take(Lane* line, Job* job);
+
+  const Lane& lane_;
+  std::vector<GroupGate*>* picked_ = nullptr;  // null: all jobs
+  Job* own_;
+  LineOrder::const_iterator open_;
+  LineOrder::const_iterator shut_;
+  std::vector<Again> again_;  // a heap
+  const Lane* cold_ = nullptr;
+};
+
+}  // namespace wq
