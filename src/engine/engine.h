@@ -76,7 +76,7 @@ struct Environment {
   // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
   std::function<uint64_t()> entropy = os_entropy;
   RandomBytes random_bytes = os_random_bytes;  // for data keys and nonces; called on any thread
-  const Keyring* keyring = nullptr;  // that payloads are sealed with; null = no keys
+  const Keyring* keyring = nullptr;            // that payloads are sealed with; null = no keys
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -275,6 +275,8 @@ enum ConfigField : uint32_t {
   config_full_policy = 1u << 18,
   config_dead_max_count = 1u << 19,
   config_dead_max_age_ms = 1u << 20,
+  config_rate = 1u << 24,
+  config_group_limit = 1u << 25,
   config_encrypt = 1u << 26,
   config_compress = 1u << 27,
 };
@@ -285,8 +287,6 @@ struct KeyUse {
   uint64_t jobs = 0;
   bool known = false;  // of the keyring
   bool current = false;
-  config_rate = 1u << 24,
-  config_group_limit = 1u << 25,
 };
 
 struct CheckpointContent;
