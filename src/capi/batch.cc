@@ -63,6 +63,9 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   if (view.packing.is_sealed()) out.flags |= WQ_JOB_ENCRYPT;
   out.payload_code = static_cast<int32_t>(view.payload_code);
   out.key_id = view.key_id;
+  out.flow = view.batch;
+  out.chain_count = view.chain_jobs;
+  out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   out.group = view_bytes(envelope.group);
   out.parked = view.parked ? 1 : 0;
   return out;

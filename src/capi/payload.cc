@@ -18,7 +18,7 @@ Status get_keys(Engine& engine, wq_key_use* uses, size_t n, size_t use_size, siz
   for (size_t i = 0; i < found.size() && i < n; i++) {
     wq_key_use out = WQ_KEY_USE_INIT;
     out.id = found[i].id;
-    out.jobs = found[i].jobs;
+    out.payloads = found[i].payloads;
     if (found[i].known) out.flags |= WQ_KEY_KNOWN;
     if (found[i].current) out.flags |= WQ_KEY_CURRENT;
     auto* place = reinterpret_cast<wq_key_use*>(reinterpret_cast<char*>(uses) + i * use_size);

@@ -61,11 +61,13 @@ List headers_list(const wq_header* headers, size_t count) {
   return list;
 }
 
-Record cron_record(const wq_cron& cron) {
+}  // namespace
+
+Record cron_record(const wq_cron& cron, std::string_view zone) {
   Record record;
   record.add("schedule", view_of(cron.name))
       .add("expression", view_of(cron.expression))
-      .add("zone", view_of(cron.zone))
+      .add("zone", zone)
       .add("catch_up", cron.catch_up)
       .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
       .add("next_due_ms", cron.next_due_ms)
@@ -83,8 +85,12 @@ Record cron_record(const wq_cron& cron) {
   if (cron.headers_count > 0) {
     record.add("headers", headers_list(cron.headers, cron.headers_count));
   }
+  if (cron.flags & WQ_JOB_ENCRYPT) record.add("encrypt", true);
+  if (cron.packing != 0) record.add("packing", cron.packing).add("plain_bytes", cron.plain_bytes);
   return record.add_bytes("payload", view_of(cron.payload));
 }
+
+namespace {
 
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
@@ -117,6 +123,8 @@ Record queue_record(const wq_queue_record& queue) {
         .add("used_ns", queue.rate_used_ns);
     settings.add("rate", std::move(rate));
   }
+  if (config.keep_done_count != 0) settings.add("keep_done_count", config.keep_done_count);
+  if (config.keep_done_age_ms != 0) settings.add("keep_done_age_ms", config.keep_done_age_ms);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -130,7 +138,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("cleared", stats.cleared_total)
       .add("jobs_expired", stats.jobs_expired_total)
       .add("dropped", stats.dropped_total)
-      .add("dead_dropped", stats.dead_dropped_total);
+      .add("dead_dropped", stats.dead_dropped_total)
+      .add("chain_cut", stats.chain_cut_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -138,7 +147,8 @@ Record queue_record(const wq_queue_record& queue) {
   if (queue.schedules_count > 0) {
     List schedules;
     for (size_t i = 0; i < queue.schedules_count; ++i) {
-      schedules.emplace_back(cron_record(queue.schedules[i]));
+      const wq_cron& cron = queue.schedules[i];
+      schedules.emplace_back(cron_record(cron, view_of(cron.zone)));
     }
     record.add("schedules", std::move(schedules));
   }
@@ -197,6 +207,8 @@ Record job_record(const wq_job_record& job) {
   if (job.headers_count > 0) {
     record.add("headers", headers_list(job.headers, job.headers_count));
   }
+  if (job.flow != 0) record.add("batch", job.flow);
+  if (job.chain.len > 0) record.add("chain_base64", base64_encode(view_of(job.chain)));
   record.add_bytes("payload", view_of(job.payload));
   return record;
 }

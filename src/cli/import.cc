@@ -154,6 +154,11 @@ std::unique_ptr<ImportedCron> read_schedule(Members& members) {
   const Json& paused = members.get("paused");
   if (!paused.is_boolean()) fail_field("paused", "must be true or false");
   record.flags = paused.get<bool>() ? WQ_CRON_PAUSED : 0;
+  if (members.has("encrypt") && members.flag("encrypt")) record.flags |= WQ_JOB_ENCRYPT;
+  if (members.has("packing")) {
+    record.packing = members.small("packing");
+    record.plain_bytes = members.small("plain_bytes");
+  }
   record.name = bytes_of(cron->name);
   record.expression = bytes_of(cron->expression);
   record.zone = bytes_of(cron->zone);
@@ -191,7 +196,7 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, group;
+  std::string payload, last_error, progress, key, idempotency_key, chain, group;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -209,6 +214,7 @@ struct ImportedJob {
     record.backoff_jitter_permille = backoff.jitter_permille;
     record.key = bytes_of(key);
     record.idempotency_key = bytes_of(idempotency_key);
+    record.chain = bytes_of(chain);
     record.group = bytes_of(group);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
@@ -285,6 +291,8 @@ void read_job(Members& members, ImportedJob& job) {
   if (members.has("group_limit")) record.group_limit = members.small("group_limit");
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
+  if (members.has("batch")) record.flow = members.number("batch");
+  if (members.has("chain_base64")) job.chain = members.bytes("chain");
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
@@ -365,6 +373,10 @@ class Importer {
     read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
+    if (settings.has("keep_done_count")) config.keep_done_count = settings.small("keep_done_count");
+    if (settings.has("keep_done_age_ms")) {
+      config.keep_done_age_ms = settings.time("keep_done_age_ms");
+    }
     // Exports of before there were rates and groups have none.
     config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
     const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
@@ -393,6 +405,7 @@ class Importer {
       stats.dropped_total = totals.number("dropped");
       stats.dead_dropped_total = totals.number("dead_dropped");
     }
+    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

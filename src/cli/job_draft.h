@@ -29,6 +29,13 @@ std::string backoff_text(const wq_queue_config& config);
 void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config);
 std::string rate_text(const wq_queue_config& config);
 
+// A job of a chain.
+struct NextDraft {
+  std::string queue;  // empty: that of the job before
+  std::string payload;
+  int64_t delay_ms = 0;
+};
+
 struct JobDraft {
   std::string payload;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -42,6 +49,8 @@ struct JobDraft {
   bool fail_on_timeout = false;
   uint32_t encrypt_flag = 0;  // WQ_JOB_ENCRYPT, WQ_JOB_PLAIN; 0: as the queue is configured
   JobKeys keys;
+  uint64_t batch = 0;
+  std::vector<NextDraft> chain;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
 };
@@ -67,6 +76,8 @@ class SpecList {
  private:
   std::vector<wq_job_spec> specs_;
   std::vector<wq_header> headers_;
+  std::vector<wq_job_spec> chain_specs_;
+  std::vector<wq_next_job> chain_;
 };
 
 }  // namespace wq::cli

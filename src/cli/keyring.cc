@@ -1,4 +1,4 @@
-// wq keyring: which keys the jobs of a store are sealed with.
+// wq keyring: which keys a store has and needs.
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/text.h"
@@ -20,25 +20,25 @@ int run_keyring(Context& context) {
     uses.assign(count, WQ_KEY_USE_INIT);
   }
   using Align = Table::Align;
-  Table table({{"key", Align::right}, {"jobs", Align::right}, {"state"}});
+  Table table({{"key", Align::right}, {"payloads", Align::right}, {"state"}});
   for (const wq_key_use& use : uses) {
     const bool known = (use.flags & WQ_KEY_KNOWN) != 0;
     const bool current = (use.flags & WQ_KEY_CURRENT) != 0;
     if (context.out().json()) {
       Record record;
       context.out().record(record.add("key", uint64_t{use.id})
-                               .add("jobs", use.jobs)
+                               .add("payloads", use.payloads)
                                .add("known", known)
                                .add("current", current));
     } else {
-      table.add({std::to_string(use.id), format_count(use.jobs),
+      table.add({std::to_string(use.id), format_count(use.payloads),
                  current ? "current"
                  : known ? "known"
                          : "missing"});
     }
   }
   if (!table.empty()) table.print(context.out());
-  if (uses.empty()) context.out().note("no keys were given, and no job needs one");
+  if (uses.empty()) context.out().note("no keys were given, and nothing needs one");
   return exit_ok;
 }
 

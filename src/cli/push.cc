@@ -232,6 +232,10 @@ JobDraft base_draft(const PushOptions& options) {
   }
   if (!options.timeout.empty()) draft.timeout_ms = parse_duration_ms("--timeout", options.timeout);
   draft.keys = parse_keys(options.keys);
+  draft.batch = options.batch;
+  for (const std::string& payload : options.chain) {
+    draft.chain.push_back({.queue = {}, .payload = payload});
+  }
   draft.group = options.group;
   draft.group_limit = options.group_limit;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));

@@ -1,10 +1,12 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
+#include <deque>
 
 #include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_up.h"
 #include "engine/job_limits.h"
 
 namespace wq {
@@ -383,8 +385,13 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
       if (WQ_PLANTED(extend_by_any_holder)) token.generation = holder(state_, token.id);
       codes[i] = check_lease(state_, queue, token.id, token.generation).code();
       if (codes[i] != Code::ok) continue;
-      const int64_t length_ms =
-          lease_ms != 0 ? lease_ms : lease_length_ms(*state_.find_live(token.id));
+      const Job* job = state_.find_live(token.id);
+      // It should stop. Its lease stays as it is: time to end in order.
+      if (job->traits && !may_run_again(state_, *job)) {
+        codes[i] = Code::cancelled;
+        continue;
+      }
+      const int64_t length_ms = lease_ms != 0 ? lease_ms : lease_length_ms(*job);
       if (length_ms != current_ms) {  // a record has one deadline
         if (!command.settles.empty()) {
           WQ_TRY_SET(lsn, commit(command));
@@ -430,10 +437,26 @@ class ClaimScope {
 
 }  // namespace
 
+void complete_settle(const Queue& queue, const Job& job, SettleItem& item) {
+  if (!queue.keeps_done()) item.result = {};
+  if (item.kind != SettleKind::ack) return;
+  const bool sealed = !item.result.empty() && (item.flags & settle_sealed) != 0;
+  const bool chain = job.traits && job.traits->chain_jobs != 0;
+  item.flags = static_cast<uint8_t>((sealed ? settle_sealed : 0) | (chain ? settle_chain : 0));
+}
+
 Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions& call,
                       std::span<Code> codes) {
   WQ_ENTER();
-  for (const SettleItem& item : items) WQ_TRY(admit_settle(item));
+  std::vector<SettleItem> sealed;
+  std::deque<std::string> sealed_results;
+  for (size_t i = 0; i < items.size(); ++i) {
+    WQ_TRY(admit_settle(items[i]));
+    if (items[i].result.empty()) continue;
+    if (sealed.empty()) sealed.assign(items.begin(), items.end());
+    WQ_TRY(seal_result(id, sealed[i], sealed_results.emplace_back()));
+  }
+  if (!sealed.empty()) items = sealed;
   std::vector<std::string> cut_texts;  // long texts: their bytes stay where they are when it grows
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -463,7 +486,8 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
       if (item.error.size() > error_bytes_max) {
         command.settles.back().error = cut_error(item.error, cut_texts.emplace_back());
       }
-      delayed |= item.kind != SettleKind::ack;
+      complete_settle(*queue, *job, command.settles.back());
+      delayed |= item.kind != SettleKind::ack || job->traits;
     }
     if (command.settles.empty()) return {};
     WQ_TRY_SET(lsn, commit(command));

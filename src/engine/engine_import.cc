@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/keys.h"
+#include "engine/next_job.h"
 #include "engine/unique.h"
 
 namespace wq {
@@ -22,14 +23,6 @@ Status invalid(std::string what) {
 Status check_time(const char* field, int64_t time_ms) {
   if (time_ms >= 0 && time_ms <= imported_time_max) return {};
   return invalid(std::string(field) + ": " + std::to_string(time_ms) + " is no point in time");
-}
-
-// Of a payload that stays as it was packed elsewhere.
-Status admit_packing(const Envelope& envelope) {
-  const Packing& packing = envelope.packing;
-  const char* reason = check_packing(envelope.payload, packing);
-  if (!reason && packing.is_sealed() && seal_key_id(envelope.payload) == 0) reason = "no key id";
-  return reason ? invalid(std::string("packing: ") + reason) : Status();
 }
 
 Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
@@ -69,6 +62,10 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(admit_group(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   WQ_TRY(admit_packing(job.envelope));
+  const JobTraits& traits = job.envelope.traits;
+  if (!traits.chain.empty() && chain_length(as_bytes(traits.chain), traits.batch) == 0) {
+    return invalid("chain: is no chain of this job");
+  }
   JobSpec spec;
   spec.payload = job.envelope.packing.is_packed() ? Bytes() : job.envelope.payload;
   spec.headers = job.envelope.headers;
@@ -97,6 +94,13 @@ std::string job_text(JobId id) {
 }
 
 }  // namespace
+
+Status admit_packing(const Envelope& envelope) {
+  const Packing& packing = envelope.packing;
+  const char* reason = check_packing(envelope.payload, packing);
+  if (!reason && packing.is_sealed() && seal_key_id(envelope.payload) == 0) reason = "no key id";
+  return reason ? invalid(std::string("packing: ") + reason) : Status();
+}
 
 Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor) {
   WQ_ENTER();
@@ -220,11 +224,10 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   std::vector<std::string> key_rows;
   Encoder encoder;
   Packer packer(keyring(), environment_.random_bytes);
-  const PackPolicy policy = pack_policy(id);
-  const std::string queue_name = name_of(id);
+  const PackTarget target = pack_target(id);
   for (const JobImage& job : jobs) {
     add_key_rows(id, job.envelope.traits, key_rows);
-    WQ_TRY_SET(const Bytes envelope, imported_envelope(packer, encoder, job, policy, queue_name));
+    WQ_TRY_SET(const Bytes envelope, imported_envelope(packer, encoder, job, target));
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

@@ -6,6 +6,7 @@
 // first: their ids are the next ones, whatever the settles behind them set off.
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,12 +20,17 @@
 #include "engine/engine_internal.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/next_job.h"
 
 namespace wq {
 namespace {
 
 std::string op_text(size_t i) {
   return "ops[" + std::to_string(i) + "]: ";
+}
+
+Status of_op(size_t i, const Status& status) {
+  return status.ok() ? Status() : Status(status.code(), op_text(i) + status.message());
 }
 
 Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
@@ -34,7 +40,8 @@ Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
         return Status(Code::unsupported, "a job with a key can not be part of a transaction");
       }
       if (op.spec.dry_run) return Status(Code::invalid, "a dry run can not be part of one");
-      return admit_job(op.spec, payload_bytes_max, now_ms);
+      WQ_TRY(admit_job(op.spec, payload_bytes_max, now_ms));
+      return admit_chain(op.spec, payload_bytes_max, now_ms);
     case TxnOp::Kind::settle:
       return admit_settle(op.settle);
     case TxnOp::Kind::kv:
@@ -44,8 +51,8 @@ Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
 }
 
 uint64_t bytes_of(const TxnOp& op) {
-  if (op.kind == TxnOp::Kind::enqueue) return op.spec.payload.size() + headers_bytes_max / 16;
-  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : 0;
+  if (op.kind == TxnOp::Kind::enqueue) return counted_bytes(op.spec);
+  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : op.settle.result.size();
 }
 
 // The part that takes the next operation: the last one if it is of the same queue.
@@ -77,6 +84,7 @@ struct Engine::Transaction {
   std::vector<std::byte> arena;                   // the envelopes
   std::vector<std::pair<size_t, size_t>> places;  // by operation: offset and size in the arena
   std::vector<std::string> row_keys;              // of all keys
+  std::map<size_t, SettleItem> with_results;      // by operation: acks whose results may be sealed
 
   std::vector<Command> enqueues, settles, writes;  // the parts of the command
   std::unordered_map<QueueId, Load> loads;         // what comes in
@@ -102,9 +110,7 @@ Status Engine::Transaction::admit(uint64_t payload_bytes_max, int64_t now_ms) {
   uint64_t bytes = 0;
   for (failed = 0; failed < ops.size(); ++failed) {
     const TxnOp& op = ops[failed];
-    if (Status status = admit_op(op, payload_bytes_max, now_ms); !status.ok()) {
-      return Status(status.code(), op_text(failed) + status.message());
-    }
+    WQ_TRY(of_op(failed, admit_op(op, payload_bytes_max, now_ms)));
     bytes += bytes_of(op);
     if (bytes > call_payload_bytes_max) {
       return Status(Code::too_large, op_text(failed) + "payloads and values over 512 MiB together");
@@ -124,12 +130,13 @@ Status Engine::Transaction::encode_envelopes(Engine& engine, int64_t now_ms) {
   for (failed = 0; failed < ops.size(); ++failed) {
     const TxnOp& op = ops[failed];
     places.emplace_back(arena.size(), 0);
-    if (op.kind != TxnOp::Kind::enqueue) continue;
-    const PackPolicy policy = engine.pack_policy(op.queue);
-    Result<Bytes> packed = packer.envelope(encoder, policy, op.spec, now_ms);
-    if (!packed.ok()) {
-      return Status(packed.status().code(), op_text(failed) + packed.status().message());
+    if (op.kind == TxnOp::Kind::settle && !op.settle.result.empty()) {
+      SettleItem& item = with_results.emplace(failed, op.settle).first->second;
+      WQ_TRY(of_op(failed, engine.seal_result(op.queue, item, texts.emplace_back())));
     }
+    if (op.kind != TxnOp::Kind::enqueue) continue;
+    Result<Bytes> packed = engine.job_envelope(packer, encoder, op.queue, op.spec, now_ms);
+    if (!packed.ok()) return of_op(failed, packed.status());
     const Bytes envelope = packed.value();
     places.back().second = envelope.size();
     arena.insert(arena.end(), envelope.begin(), envelope.end());
@@ -152,6 +159,8 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   const TxnOp& op = txn.ops[i];
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   WQ_TRY(admit_to_queue(*queue));
+  WQ_TRY(admit_chain_queues(op.spec));
+  WQ_TRY(admit_to_batch(op.spec.traits.batch));
   const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
   // A transaction drops no job of somebody else's.
   Load& load = txn.loads[op.queue];
@@ -171,7 +180,8 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
 
 Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
   const TxnOp& op = txn.ops[i];
-  SettleItem item = op.settle;
+  const auto with_result = txn.with_results.find(i);
+  SettleItem item = with_result != txn.with_results.end() ? with_result->second : op.settle;
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   const Status held = check_lease(state_, queue, item.id, item.generation);
   if (held.code() == Code::not_found) return no_such_job(item.id);
@@ -183,14 +193,16 @@ Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
     return Status(Code::stale, "job " + std::to_string(item.id) + " is settled twice");
   }
   Command& part = part_of(txn.settles, CommandType::settle, op.queue, now_ms);
+  const Job& job = *state_.find_live(item.id);
   if (item.kind == SettleKind::nack && item.delay_ms < 0) {
-    item.delay_ms = drawn_retry_delay_ms(*state_.find_live(item.id), prng_);
+    item.delay_ms = drawn_retry_delay_ms(job, prng_);
   }
+  complete_settle(*queue, job, item);
   part.settles.push_back(item);
   if (item.error.size() > error_bytes_max) {
     part.settles.back().error = cut_error(item.error, txn.texts.emplace_back());
   }
-  txn.timed |= item.kind != SettleKind::ack;
+  txn.timed |= item.kind != SettleKind::ack || job.traits;
   txn.level = std::max(txn.level, queue->config.durability);
   return {};
 }
@@ -228,7 +240,7 @@ Status Engine::build(Transaction& txn) {
     Status status = build_op(txn, txn.failed, command.now_ms);
     if (status.ok()) continue;
     if (WQ_PLANTED(txn_in_part)) break;
-    return Status(status.code(), op_text(txn.failed) + status.message());
+    return of_op(txn.failed, status);
   }
   for (const Command& part : txn.enqueues) {
     WQ_TRY(txn.packer.bind(part.jobs, state_.find_queue(part.queue)->name));
@@ -252,6 +264,9 @@ Status Engine::transact(std::span<const TxnOp> ops, CallOptions& call, std::span
   WQ_TRY(txn.admit(options_.payload_bytes_max, now_ms));
   WQ_TRY(txn.encode_envelopes(*this, now_ms));
   if (txn.takes_space()) WQ_TRY(wait_for_space());
+  BatchPins batches(*this);
+  for (const TxnOp& op : ops) batches.add(op.spec.traits.batch);
+  WQ_TRY(batches.take());
   const auto all = [&]() WQ_REQUIRES(mutex_) { return build(txn); };
   Status status = with_rows(Family::kv, txn.row_keys, all);
   if (!status.ok()) {

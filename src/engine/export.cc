@@ -45,7 +45,8 @@ struct StoreExport::Cursors {
         cron(whole(from, Family::cron)) {}
 
   Status read_meta(std::string_view only);
-  void open_image(JobImage& image, std::vector<std::byte>& storage) const;
+  void open(Envelope& envelope, EncryptWish& encrypt, std::string_view queue_name, JobId id,
+            std::vector<std::byte>& storage) const;
   Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
   Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
@@ -57,24 +58,26 @@ struct StoreExport::Cursors {
   template <typename Visit>
   Status each_kv(int64_t now_ms, Visit&& visit);
   Status read_schedules();
-  Status tell_schedules(QueueId queue, const ExportVisitor& visitor);
+  Status tell_schedules(const QueueRow& queue, const ExportVisitor& visitor);
 
   const Keyring& keys;
   std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron;
   std::map<QueueId, std::map<std::string, CronState>> schedules;
   std::vector<CronImage> images;  // of the queue at hand
   std::vector<std::string> rows;  // what they point to
+  std::vector<std::vector<std::byte>> payloads;
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
 };
 
 // A payload that does not open goes as it is: a store that has its key reads it there.
-void StoreExport::Cursors::open_image(JobImage& image, std::vector<std::byte>& storage) const {
-  Envelope& envelope = image.envelope;
+void StoreExport::Cursors::open(Envelope& envelope, EncryptWish& encrypt,
+                                std::string_view queue_name, JobId id,
+                                std::vector<std::byte>& storage) const {
   if (!envelope.packing.is_packed()) return;
-  if (envelope.packing.is_sealed()) image.encrypt = EncryptWish::yes;
-  const Result<Bytes> payload = unpack_payload(keys, envelope, image.queue_name, image.id, storage);
+  if (envelope.packing.is_sealed()) encrypt = EncryptWish::yes;
+  const Result<Bytes> payload = unpack_payload(keys, envelope, queue_name, id, storage);
   if (!payload.ok()) return;
   envelope.payload = payload.value();
   envelope.packing = Packing();
@@ -106,7 +109,7 @@ Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportV
   image.queue_name = queue.name;
   WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
   std::vector<std::byte> storage;
-  open_image(image, storage);
+  open(image.envelope, image.encrypt, queue.name, id, storage);
   ++told;
   return visitor.on_job(image);
 }
@@ -206,11 +209,13 @@ Status StoreExport::Cursors::read_schedules() {
   return cron->status();
 }
 
-Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& visitor) {
+Status StoreExport::Cursors::tell_schedules(const QueueRow& queue, const ExportVisitor& visitor) {
   images.clear();
   rows.clear();
-  const auto& found = schedules[queue];
+  payloads.clear();
+  const auto& found = schedules[queue.id];
   rows.reserve(found.size());
+  payloads.reserve(found.size());
   for (const auto& [name, state] : found) {
     const std::string key = cron_row_key(name);
     cron->seek(key);
@@ -223,6 +228,7 @@ Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& 
     image.state = state;
     WQ_TRY_SET(image.row, decode_cron_row(as_bytes(rows.back())));
     WQ_TRY_SET(image.job, decode_envelope(image.row.envelope));
+    open(image.job, image.encrypt, queue.name, sealed_for_any_job, payloads.emplace_back());
   }
   return visitor.on_schedules(images);
 }
@@ -253,7 +259,7 @@ Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisit
   WQ_TRY(visitor.on_store(image));
   WQ_TRY(cursors_->read_schedules());
   for (const auto& [id, queue] : cursors_->queues) {
-    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(id, visitor));
+    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(queue, visitor));
     WQ_TRY(visitor.on_queue(queue));
   }
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));

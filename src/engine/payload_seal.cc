@@ -235,7 +235,9 @@ Status open_payload(const Keyring& keys, Bytes sealed, const SealPlace& place,
                   std::to_string(id) + ", which the store was not given");
   }
   const auto sealed_for = load_le<uint64_t>(sealed.data() + at_job);
-  if (sealed_for != place.job && !WQ_PLANTED(seal_of_any_job)) {
+  SealPlace bound = place;
+  if (sealed_for == sealed_for_any_job) bound.job = sealed_for;
+  if (sealed_for != bound.job && !WQ_PLANTED(seal_of_any_job)) {
     return no_key("the payload of " + job_text(place.job) + " was sealed as that of " +
                   job_text(sealed_for));
   }
@@ -249,7 +251,7 @@ Status open_payload(const Keyring& keys, Bytes sealed, const SealPlace& place,
   };
   const Bytes body = sealed.subspan(seal_head_bytes);
   payload.resize(body.size() - seal_tag_bytes);
-  if (open(*key, sealed.data() + at_nonce, associated_data(place),
+  if (open(*key, sealed.data() + at_nonce, associated_data(bound),
            sealed.subspan(at_data_key, seal_key_bytes + seal_tag_bytes), data_key.bytes().data()) &&
       open(data_key, data_nonce, {}, body, payload.data())) {
     return {};

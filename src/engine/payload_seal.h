@@ -29,6 +29,8 @@ constexpr size_t seal_head_bytes = 4 + seal_nonce_bytes + 8 + seal_key_bytes + s
 constexpr size_t seal_extra_bytes = seal_head_bytes + seal_tag_bytes;
 
 using KeyId = uint32_t;  // 1 and up
+// In place of a job's id: what was sealed before its job had one opens as that of any in its queue.
+constexpr uint64_t sealed_for_any_job = 0;
 using RandomBytes = std::function<void(std::span<std::byte>)>;
 
 class SecretKey {

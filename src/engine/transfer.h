@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kv.h"
 #include "engine/packing.h"
 #include "engine/command.h"
+#include "engine/kv.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
@@ -50,7 +50,8 @@ struct CronImage {
   std::string_view name;
   CronState state;
   CronRow row;
-  Envelope job;  // decoded from the row
+  Envelope job;  // decoded from the row; its payload is as that of a JobImage
+  EncryptWish encrypt = EncryptWish::by_queue;
 };
 
 struct ExportVisitor {

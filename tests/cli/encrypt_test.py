@@ -37,8 +37,8 @@ class Encrypt(CliCase):
         self.assertTrue(self.in_store(SECRET))
         self.wq("push", "-q", "q", "second", env=both)
         rows = self.wq("keyring", "--json", env=two).json
-        self.assertEqual(rows, [{"key": 1, "jobs": 1, "known": False, "current": False},
-                                {"key": 2, "jobs": 1, "known": True, "current": True}])
+        self.assertEqual(rows, [{"key": 1, "payloads": 1, "known": False, "current": False},
+                                {"key": 2, "payloads": 1, "known": True, "current": True}])
         self.assertIn("missing", self.wq("keyring", env=two).out.decode())
 
         shown = self.wq("show", "1", "--json", env=two).json[0]
@@ -79,7 +79,7 @@ class Encrypt(CliCase):
         self.assertFalse(self.in_store(SECRET))
         self.wq("push", "--encrypt", "x", code=8)
         self.wq("push", "--encrypt", "--plain", "x", code=2)
-        self.assertEqual(self.wq("keyring", "--json", env=one).json[0]["jobs"], 2)
+        self.assertEqual(self.wq("keyring", "--json", env=one).json[0]["payloads"], 2)
 
     def test_bad_key_files(self):
         good = "1 " + "0" * 64 + "\n"

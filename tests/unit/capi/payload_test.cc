@@ -114,10 +114,10 @@ TEST_F(CapiPayload, KeysInUseAndAJobThatDoesNotOpen) {
   ASSERT_OK(wq_store_get_keys(store_, uses, 3, sizeof uses[0], &count, err()));
   ASSERT_EQ(count, 2u);
   EXPECT_EQ(uses[0].id, 1u);
-  EXPECT_EQ(uses[0].jobs, 1u);
+  EXPECT_EQ(uses[0].payloads, 1u);
   EXPECT_EQ(uses[0].flags, 0u);
   EXPECT_EQ(uses[1].id, 2u);
-  EXPECT_EQ(uses[1].jobs, 1u);
+  EXPECT_EQ(uses[1].payloads, 1u);
   EXPECT_EQ(uses[1].flags, WQ_KEY_KNOWN | WQ_KEY_CURRENT);
   EXPECT_CODE(WQ_E_INVALID, wq_store_get_keys(store_, nullptr, 1, 24, &count, err()));
   EXPECT_CODE(WQ_E_INVALID, wq_store_get_keys(store_, uses, 3, 8, &count, err()));

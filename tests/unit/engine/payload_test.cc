@@ -92,7 +92,7 @@ class PayloadTest : public testing::TestWithParam<StoreKind> {
              (use.current ? "*"
               : use.known ? ""
                           : "?") +
-             ":" + std::to_string(use.jobs) + " ";
+             ":" + std::to_string(use.payloads) + " ";
     }
     return out;
   }
