@@ -71,6 +71,57 @@ class Encrypt(CliCase):
         self.wq("import", stdin=opened, code=8)
         self.store = first
 
+    def test_what_follows_schedules_and_results(self):
+        one, two = self.keys(1), self.keys(2)
+        self.wq("queue", "set", "q", "--encrypt", "on", "--keep-done", "100")
+        self.wq("push", "-q", "q", "--chain", SECRET, SECRET, env=one)
+        self.wq("push", "-q", "plain", "--encrypt", "--chain", SECRET, SECRET, env=one)
+        batch = self.wq("batch", "create", "--complete-queue", "q", "--complete", SECRET, "--json",
+                        env=one).json[0]["batch"]
+        self.wq("batch", "seal", str(batch), env=one)
+        self.wq("cron", "add", "s", "0 0 1 1 *", SECRET, "-q", "q", env=one)
+        self.assertIn("without", self.wq("cron", "add", "t", "0 0 1 1 *", "x", "-q", "q",
+                                         code=8).err)
+        for _ in range(3):
+            job = self.wq("pull", "-q", "q", "--json", env=one).json[0]
+            self.assertEqual(job["payload"], SECRET)
+            self.wq("ack", job["token"], "--result", SECRET, env=one)
+        done = self.wq("history", "-q", "q", "--json", env=one).json
+        self.assertEqual([(job["result"], job["key"]) for job in done], [(SECRET, 1)] * 3)
+        self.assertEqual(self.wq("keyring", "--json", env=one).json[0]["payloads"], 6)
+        self.wq("backup", self.path("backup"), env=one)
+        kept = self.store
+        for self.store in (kept, self.path("backup")):
+            self.assertFalse(self.in_store(SECRET))
+        self.store = kept
+        self.assertNotIn(SECRET, self.wq("log", "dump").out.decode())
+
+        shown = self.wq("cron", "show", "s", "--json", env=two).json[0]
+        self.assertEqual((shown["key"], shown["payload"], shown["payload_error"]),
+                         (1, "", "NO_KEY"))
+        self.assertIn("unreadable", self.wq("cron", "show", "s", env=two).out.decode())
+        done = self.wq("history", "-q", "q", "--json", env=two).json[0]
+        self.assertEqual((done["key"], done["result"], done["result_error"]), (1, "", "NO_KEY"))
+        self.assertIn("unreadable", self.wq("history", "-q", "q", env=two).out.decode())
+
+        # Over an export the chain stays sealed, all else is sealed anew.
+        opened, sealed = self.wq("export", env=one).out, self.wq("export", env=two).out
+        self.assertIn(SECRET.encode(), opened)
+        self.assertNotIn(SECRET.encode(), sealed)
+        for name, data, rows in (("opened", opened, [1, 2]), ("sealed", sealed, [3, 0])):
+            self.store = self.path(name)
+            both = self.keys(1, 2)
+            self.wq("import", stdin=data, env=both)
+            self.assertFalse(self.in_store(SECRET))
+            self.assertEqual([row["payloads"] for row in
+                              self.wq("keyring", "--json", env=both).json], rows)
+            self.assertEqual(self.wq("cron", "show", "s", "--json", env=both).json[0]["payload"],
+                             SECRET)
+            for _ in range(2):
+                job = self.wq("pull", "-q", "plain", "--json", env=both).json[0]
+                self.assertEqual(job["payload"], SECRET)
+                self.wq("ack", job["token"], env=both)
+
     def test_push_says_so(self):
         one = self.keys(7)
         self.wq("push", "--encrypt", SECRET, env=one)
