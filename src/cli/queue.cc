@@ -189,7 +189,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age, --rate, --group-limit, --keep-done, --keep-done-for");
+        "--dead-age, --rate, --group-limit, --keep-done, --keep-done-for, --encrypt, --compress");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

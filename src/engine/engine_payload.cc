@@ -101,7 +101,7 @@ Status Engine::seal_result(QueueId id, SettleItem& item, std::string& storage) {
   {
     MutexLock lock(mutex_);
     const Queue* queue = state_.find_queue(id);
-    if (!queue || !queue->keeps_done()) return {};
+    if (!queue || !queue->keeps_done() || WQ_PLANTED(result_not_sealed)) return {};
     const Job* job = state_.find(item.id);
     const bool sealed = job && job->packed && trusted_packing(job->body.bytes()).is_sealed();
     if (!queue->config.encrypt && !sealed) return {};
@@ -295,7 +295,7 @@ class KeyCount {
     add_next(traits_of(body.bytes()).chain);
   }
   void add_next(std::string_view next) {
-    if (next.empty()) return;
+    if (next.empty() || WQ_PLANTED(keys_ahead_uncounted)) return;
     const BodyRef body(as_bytes(next));
     add_job(trusted_next(body.bytes()).envelope);
   }

@@ -63,7 +63,7 @@ std::vector<std::byte> associated_data(const SealPlace& place) {
   *end++ = static_cast<std::byte>(place.packing);
   store_le<uint32_t>(end, place.plain_bytes);
   store_le<uint64_t>(end + 4, WQ_PLANTED(seal_of_any_job) ? 0 : place.job);
-  if (!place.queue_name.empty()) {
+  if (!place.queue_name.empty() && !WQ_PLANTED(seal_of_any_queue)) {
     std::memcpy(end + 12, place.queue_name.data(), place.queue_name.size());
   }
   return out;
