@@ -64,7 +64,10 @@ open. Keys are not kept in the store: who loses them loses the payloads.
   export WQ_KEY_FILE=$PWD/wq.keys
   wq queue set mail --encrypt on         # for jobs that come from now on
   echo "2 $(openssl rand -hex 32)" >> wq.keys    # a new key; the old one still opens
-  wq keyring                             # a key whose jobs are 0 can go from the file
+  wq keyring                             # a key that counts 0 can go from the file
+
+Encrypted are payloads, also those of chains, batches and schedules, and the results of their
+jobs (wq history). Names, headers, keys, error texts, notes and kv rows are not; nor is an export.
 
 A job whose key is missing dies when it is leased, with the reason unreadable:
   wq dead replay -q mail --reason unreadable     # once the key is back)help");
