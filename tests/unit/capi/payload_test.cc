@@ -141,5 +141,58 @@ TEST_F(CapiPayload, KeysInUseAndAJobThatDoesNotOpen) {
   EXPECT_EQ(lease(store_, queue_)[0].payload, "first");
 }
 
+TEST_F(CapiPayload, WhatFollowsSchedulesAndResults) {
+  open({key(1, a_)}, 1);
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  config.fields = WQ_CONFIG_ENCRYPT | WQ_CONFIG_KEEP_DONE;
+  config.encrypt = 1;
+  config.keep_done_count = 10;
+  ASSERT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  wq_job_spec next_spec = spec_of("next");
+  next_spec.flags = WQ_JOB_PLAIN;
+  wq_next_job next = WQ_NEXT_JOB_INIT;
+  next.spec = &next_spec;
+  wq_job_spec spec = spec_of("first");
+  spec.chain = &next;
+  spec.chain_count = 1;
+  spec.chain_size = sizeof next;
+  ASSERT_OK(wq_enqueue(queue_, &spec, nullptr, nullptr, err()));
+  wq_job_spec tick = spec_of("tick");
+  wq_cron_spec cron = WQ_CRON_SPEC_INIT;
+  cron.expression = {"0 0 1 1 *", 9};
+  cron.job = &tick;
+  ASSERT_OK(wq_cron_put(queue_, "s", 1, &cron, nullptr, err()));
+
+  const SeenJob first = lease(store_, queue_)[0];
+  EXPECT_EQ(first.payload, "first");
+  const wq_token token{first.job.id, first.job.generation};
+  ASSERT_OK(wq_ack_result(queue_, token.id, token.generation, "result", 6, nullptr, err()));
+  const SeenJob following = lease(store_, queue_)[0];
+  EXPECT_EQ(following.payload, "next");
+  EXPECT_EQ(following.job.key_id, 0u);
+
+  for (const bool known : {true, false}) {
+    if (!known) open({key(2, b_)}, 2);
+    wq_done_job done = WQ_DONE_JOB_INIT;
+    wq_list* result = nullptr;
+    ASSERT_OK(wq_history_get(queue_, first.job.id, &done, &result, err()));
+    EXPECT_EQ(std::string(static_cast<const char*>(done.result.data), done.result.len),
+              known ? "result" : "");
+    EXPECT_EQ(done.result_code, known ? WQ_OK : WQ_E_NO_KEY);
+    EXPECT_EQ(done.key_id, 1u);
+    wq_list_free(&result);
+    wq_crons* crons = nullptr;
+    ASSERT_OK(wq_cron_get(store_, "s", 1, &crons, err()));
+    wq_cron seen = WQ_CRON_INIT;
+    ASSERT_OK(wq_crons_at(crons, 0, &seen));
+    EXPECT_EQ(seen.payload.len, known ? 4u : 0u);
+    EXPECT_EQ(seen.payload_code, known ? WQ_OK : WQ_E_NO_KEY);
+    EXPECT_EQ(seen.key_id, 1u);
+    EXPECT_EQ(seen.flags, WQ_JOB_ENCRYPT);
+    EXPECT_EQ(seen.packing, 0u);
+    wq_crons_free(&crons);
+  }
+}
+
 }  // namespace
 }  // namespace wq::capi_test

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "engine/payload_seal.h"
+
 namespace wq {
 
 uint64_t SampleMaker::number() {
@@ -94,11 +96,30 @@ void SampleMaker::add_chain(JobTraits& traits) {
     NextJob next;
     if (prng_.below(2) == 0) next.queue = "next";
     next.delay_ms = static_cast<int64_t>(prng_.below(1'000));
-    next.envelope = encoder.envelope({}, as_bytes(keep(bytes(40))), backoff(), 1, inner);
+    std::string payload = bytes(40);
+    const Packing packing = pack(payload);
+    next.envelope = encoder.envelope({}, as_bytes(payload), backoff(), 1, inner, packing);
     following = encode_next(next);
   }
   traits.chain = keep(std::move(following));
   traits.chain_jobs = static_cast<uint32_t>(jobs);
+}
+
+// Not what comes out of a cipher: nothing that reads a record can tell.
+std::string SampleMaker::sealed(std::string_view text) {
+  std::string out = "k";
+  while (out.size() < seal_extra_bytes) out += static_cast<char>(prng_.next());
+  return out.append(text);
+}
+
+Packing SampleMaker::pack(std::string& payload) {
+  Packing out;
+  if (prng_.below(3) != 0) return out;
+  out.flags = static_cast<uint8_t>(1 + prng_.below(packing_compressed | packing_sealed));
+  out.plain_bytes = static_cast<uint32_t>(payload.size());
+  if (out.flags & packing_compressed) out.plain_bytes += 1 + static_cast<uint32_t>(prng_.below(100));
+  if (out.is_sealed()) payload = sealed(payload);
+  return out;
 }
 
 QueueConfig SampleMaker::config() {
@@ -149,9 +170,10 @@ Bytes SampleMaker::envelope() {
     header.name = as_bytes(keep("h" + bytes(20)));
     header.value = as_bytes(keep(bytes(40)));
   }
-  const std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
+  std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
+  const Packing packing = pack(payload);
   const Bytes encoded =
-      encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms(), traits());
+      encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms(), traits(), packing);
   return as_bytes(keep(std::string(as_text(encoded))));
 }
 
@@ -218,7 +240,9 @@ Command SampleMaker::command(CommandType type) {
       }
     }
     if (type == CommandType::settle && item.kind == SettleKind::ack && prng_.below(3) == 0) {
-      item.result = keep(bytes(50));
+      const bool is_sealed = prng_.below(2) == 0;
+      item.result = keep(is_sealed ? sealed(bytes(50)) : bytes(50));
+      if (is_sealed) item.flags |= settle_sealed;
     }
     out.settles.push_back(item);
   }
