@@ -1,8 +1,8 @@
 // unpack_payload: what a file says of a payload is refused, or unpacks to its recorded size; and a
 // sealed one that opens does not open once it, or its place, is altered.
 //
-// flags:1 plain_bytes:4 job:8 alter:2, then the payload as it is stored, in the queue "q" of a store
-// whose key 1 is 32 letters k.
+// flags:1 plain_bytes:4 job:8 alter:2, then the payload as it is stored, in the queue "q" of a
+// store whose key 1 is 32 letters k.
 #include "engine/packing.h"
 #include "fuzz_check.h"
 #include "input.h"

@@ -9,12 +9,11 @@ constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
                                  WQ_CONFIG_KEEP_DONE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT |
                                  WQ_CONFIG_ENCRYPT | WQ_CONFIG_COMPRESS;
-static_assert(config_bits ==
-              (config_max_running | config_max_retries | config_lease_ms | config_durability |
-               config_backoff | config_version | config_job_ttl | config_max_depth |
-               config_max_bytes | config_full_policy | config_dead_max_count |
-               config_dead_max_age_ms | config_keep_done | config_rate | config_group_limit |
-               config_encrypt | config_compress));
+static_assert(config_bits == (config_max_running | config_max_retries | config_lease_ms |
+                              config_durability | config_backoff | config_version | config_job_ttl |
+                              config_max_depth | config_max_bytes | config_full_policy |
+                              config_dead_max_count | config_dead_max_age_ms | config_keep_done |
+                              config_rate | config_group_limit | config_encrypt | config_compress));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;

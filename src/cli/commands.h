@@ -149,7 +149,7 @@ struct QueueSetOptions {
   std::string queue;
   std::string lease, backoff, durability, job_ttl, rate;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
-  std::string encrypt, compress;         // on, off; a size, off; empty: not given
+  std::string encrypt, compress;                 // on, off; a size, off; empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
   int64_t keep_done = -1;

@@ -72,8 +72,8 @@ void tell_schedule(Context& context, const Store& store, const std::string& name
   card.add("fired", format_count(cron.fired));
   card.add("missed", format_count(cron.missed));
   if (cron.problem.len > 0) card.add("problem", printable(view_of(cron.problem)));
-  card.add("payload", cron.payload_code == WQ_OK ? printable(view_of(cron.payload), 200)
-                                                 : "unreadable");
+  card.add("payload",
+           cron.payload_code == WQ_OK ? printable(view_of(cron.payload), 200) : "unreadable");
   card.print(context.out());
 }
 

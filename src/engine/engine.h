@@ -114,9 +114,9 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
-  JobTraits traits;                 // but for the chain, which is made of the field `chain`
-  int64_t debounce_ms = 0;          // with KeyRule::debounce: how long each one puts the start off
-  bool dry_run = false;             // only answer what an enqueue would answer; enqueue only
+  JobTraits traits;         // but for the chain, which is made of the field `chain`
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
+  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
   EncryptWish encrypt = EncryptWish::by_queue;
   std::span<const NextSpec> chain;  // enqueued one after another, each by the ack of the one before
 };

@@ -446,8 +446,8 @@ Status Engine::import_schedule(QueueId queue, const CronImage& image, CallOption
   if (!packed_already) {
     WQ_TRY_SET(packed, packer.pack_ahead(job.payload, pack_target(queue), image.encrypt));
   }
-  row.envelope = encoder.envelope(job.headers, packed.payload, job.backoff, 0, JobTraits(),
-                                  packed.packing);
+  row.envelope =
+      encoder.envelope(job.headers, packed.payload, job.backoff, 0, JobTraits(), packed.packing);
   const Bytes encoded = encoder.cron_row(row);
   Lsn lsn = 0;
   {

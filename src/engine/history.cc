@@ -55,9 +55,9 @@ std::optional<HistoryKey> parse_history_key(std::string_view key) {
 }
 
 std::string encode_done_row(const DoneRow& row) {
-  const Head head{row.id,    row.generation, row.enqueued_ms, row.leased_ms, row.done_ms,
-                  row.batch, row.attempts,   row.exceptions,  row.replays,   row.priority,
-                  row.sealed};
+  const Head head{row.id,      row.generation, row.enqueued_ms, row.leased_ms,
+                  row.done_ms, row.batch,      row.attempts,    row.exceptions,
+                  row.replays, row.priority,   row.sealed};
   std::string out(sizeof head, '\0');
   std::memcpy(out.data(), &head, sizeof head);
   out.append(row.result);

@@ -2,8 +2,8 @@
 // is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
 #include <bitset>
 
-#include "engine/payload_seal.h"
 #include "engine/cron_plan.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -377,7 +377,8 @@ const char* check_packing(Bytes payload, const Packing& packing) {
 
 bool check_result(std::string_view result, bool sealed) {
   if (!sealed) return result.size() <= result_bytes_max;
-  return result.size() >= seal_extra_bytes && result.size() - seal_extra_bytes <= result_bytes_max &&
+  const bool long_enough = result.size() >= seal_extra_bytes;
+  return long_enough && result.size() - seal_extra_bytes <= result_bytes_max &&
          seal_key_id(as_bytes(result)) != 0;
 }
 

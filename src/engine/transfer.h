@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/packing.h"
 #include "engine/command.h"
 #include "engine/kv.h"
+#include "engine/packing.h"
 #include "engine/record.h"
 #include "engine/types.h"
 

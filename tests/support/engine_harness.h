@@ -26,8 +26,8 @@ struct HarnessOptions {
   IoBackend backend = IoBackend::automatic;  // rocks only: the real disk
   EngineOptions engine;                      // directory is set by the harness
   const Keyring* keyring = nullptr;
-  uint64_t batch_rows_max = 16'384;          // sim_rocks: see StoreOptions
-  Clock* clock = nullptr;                    // null: the manual one
+  uint64_t batch_rows_max = 16'384;  // sim_rocks: see StoreOptions
+  Clock* clock = nullptr;            // null: the manual one
   // Memory store only: stands between the engine and the store, at each open.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
       wrap_store;

@@ -240,9 +240,9 @@ flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const Queu
       static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
       policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
       config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
-      config.dead_max_count, config.dead_max_age_ms, config.pause_kept,
-      config.keep_done_count, config.keep_done_age_ms, config.rate.count, config.rate.burst,
-      config.rate.window_ms, config.group_limit, config.encrypt, config.compress_min_bytes);
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept, config.keep_done_count,
+      config.keep_done_age_ms, config.rate.count, config.rate.burst, config.rate.window_ms,
+      config.group_limit, config.encrypt, config.compress_min_bytes);
 }
 
 // Encodes without any rule, field by field as the command has them.

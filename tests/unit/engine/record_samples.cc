@@ -117,7 +117,8 @@ Packing SampleMaker::pack(std::string& payload) {
   if (prng_.below(3) != 0) return out;
   out.flags = static_cast<uint8_t>(1 + prng_.below(packing_compressed | packing_sealed));
   out.plain_bytes = static_cast<uint32_t>(payload.size());
-  if (out.flags & packing_compressed) out.plain_bytes += 1 + static_cast<uint32_t>(prng_.below(100));
+  const bool compressed = (out.flags & packing_compressed) != 0;
+  if (compressed) out.plain_bytes += 1 + static_cast<uint32_t>(prng_.below(100));
   if (out.is_sealed()) payload = sealed(payload);
   return out;
 }
@@ -239,15 +240,18 @@ Command SampleMaker::command(CommandType type) {
         item.reason = prng_.below(2) == 0 ? DeadReason::none : DeadReason::unknown_type;
       }
     }
-    if (type == CommandType::settle && item.kind == SettleKind::ack && prng_.below(3) == 0) {
-      const bool is_sealed = prng_.below(2) == 0;
-      item.result = keep(is_sealed ? sealed(bytes(50)) : bytes(50));
-      if (is_sealed) item.flags |= settle_sealed;
-    }
+    if (type == CommandType::settle && item.kind == SettleKind::ack) add_result(item);
     out.settles.push_back(item);
   }
   out.batch = number();
   return out;
+}
+
+void SampleMaker::add_result(SettleItem& ack) {
+  if (prng_.below(3) != 0) return;
+  const bool is_sealed = prng_.below(2) == 0;
+  ack.result = keep(is_sealed ? sealed(bytes(50)) : bytes(50));
+  if (is_sealed) ack.flags |= settle_sealed;
 }
 
 void SampleMaker::add_cron(Command& out) {

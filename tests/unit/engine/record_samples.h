@@ -57,6 +57,7 @@ class SampleMaker {
   KvChange kv_change(bool forget);
   void add_parts(Command& out);
   void add_cron(Command& out);
+  void add_result(SettleItem& ack);
   Bytes cron_row();
 
   Prng prng_;
