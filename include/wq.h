@@ -1564,7 +1564,8 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
  *          join is finished or cancelled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED (all
  *          three name the field), WQ_E_NOT_FOUND (queue deleted, no such flow, no queue of that
  *          name for a job of the chain), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1583,7 +1584,8 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
  *          WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
  *             returned.
  * Thread: any.   Blocks: for durability and room.   Owns: nothing.
@@ -1657,7 +1659,8 @@ WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation
  *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is);
  *          WQ_CANCELLED; WQ_E_INVALID (also queues of another store), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is deleted), WQ_E_CLOSED (closed or shutting
- *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker kills its
  *             process.
  * Thread: any.   Blocks: up to wait_ms, and for durability.
@@ -1777,7 +1780,7 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
  *          settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
  *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1952,7 +1955,8 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * header wq-batch. If its queue was deleted by then, none is enqueued. `options` NULL: neither.
  * Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2002,7 +2006,8 @@ WQ_API int32_t wq_flow_list(wq_store *store, uint64_t *cursor, wq_flow_status *s
 
 /* Settle a job as done, with a result that is kept in the history of the queue. A queue that keeps
  * no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
- * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB).
+ * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB),
+ *          WQ_E_NO_KEY (a result that can not be sealed).
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2194,7 +2199,8 @@ typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_fre
  * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
  *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
  * Owns: nothing.
@@ -2326,7 +2332,8 @@ WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, w
 /* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
  *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (a schedule).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
@@ -2338,7 +2345,8 @@ WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, w
  * ready with their attempts: no lease survives a move.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is there, or is
  *          not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2521,7 +2529,8 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  *          flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
  *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (enqueue, result).
  * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
  *             WQ_POWER for a row).
  * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
