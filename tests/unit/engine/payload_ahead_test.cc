@@ -7,7 +7,7 @@
 #include <iterator>
 #include <map>
 
-#include "engine/engine_internal.h"
+#include "engine/cron.h"
 #include "unit/engine/payload_fixture.h"
 
 namespace wq {
@@ -262,6 +262,24 @@ TEST_P(PayloadAheadTest, ResultsOfAHistoryAreSealedAsTheirJobs) {
     EXPECT_EQ(result(plain_, ids[1]), largest + " 1");
     EXPECT_EQ(result(plain_, ids[2]), "three 0");
     EXPECT_EQ(keys_in_use(), "1*:2 ");
+  }
+}
+
+TEST_P(PayloadAheadTest, TheLargestAreSealedToo) {
+  const std::string end(batch_job_bytes_max, 'e');
+  const std::string tick(cron_payload_bytes_max, 't');
+  const std::string next(chain_bytes_max / 2, 'n');
+  const Result<uint64_t> batch = create(end, "q");
+  ASSERT_TRUE(batch.ok()) << batch.status().message();
+  CallOptions call;
+  ASSERT_TRUE(engine().batch_seal(batch.value(), call).ok());
+  ASSERT_TRUE(put(q_, tick).ok());
+  harness_.advance(10'000);
+  const NextSpec chain[] = {next_of(next), next_of(next)};
+  push_chain(q_, "first", chain);
+  for (const std::string& seen : {end, tick, std::string("first"), next, next}) {
+    EXPECT_TRUE(take(q_) == seen + " 1") << seen.size();
+    EXPECT_EQ(ack(q_), Code::ok);
   }
 }
 
