@@ -190,6 +190,31 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
   return used_ns;
 }
 
+wq_queue_stats read_totals(const Json& json) {
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  Members totals("totals", json);
+  stats.enqueued_total = totals.number("enqueued");
+  stats.leased_total = totals.number("leased");
+  stats.acked_total = totals.number("acked");
+  stats.nacked_total = totals.number("nacked");
+  stats.failed_total = totals.number("failed");
+  stats.released_total = totals.number("released");
+  stats.expired_total = totals.number("expired");
+  stats.dead_total = totals.number("dead");
+  stats.replayed_total = totals.number("replayed");
+  stats.cancelled_total = totals.number("cancelled");
+  stats.cleared_total = totals.number("cleared");
+  if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+  if (totals.has("dropped")) {
+    stats.dropped_total = totals.number("dropped");
+    stats.dead_dropped_total = totals.number("dead_dropped");
+  }
+  if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
+  if (totals.has("skipped")) stats.skipped_total = totals.number("skipped");
+  totals.finish();
+  return stats;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
   std::string payload, last_error, progress, key, idempotency_key, chain, group, tenant;
@@ -379,27 +404,7 @@ class Importer {
     config.backoff_max_ms = backoff.max_ms;
     config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
     std::copy(backoff.list_ms.begin(), backoff.list_ms.end(), config.backoff_list_ms);
-    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
-    Members totals("totals", members.get("totals"));
-    stats.enqueued_total = totals.number("enqueued");
-    stats.leased_total = totals.number("leased");
-    stats.acked_total = totals.number("acked");
-    stats.nacked_total = totals.number("nacked");
-    stats.failed_total = totals.number("failed");
-    stats.released_total = totals.number("released");
-    stats.expired_total = totals.number("expired");
-    stats.dead_total = totals.number("dead");
-    stats.replayed_total = totals.number("replayed");
-    stats.cancelled_total = totals.number("cancelled");
-    stats.cleared_total = totals.number("cleared");
-    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
-    if (totals.has("dropped")) {
-      stats.dropped_total = totals.number("dropped");
-      stats.dead_dropped_total = totals.number("dead_dropped");
-    }
-    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
-    if (totals.has("skipped")) stats.skipped_total = totals.number("skipped");
-    totals.finish();
+    const wq_queue_stats stats = read_totals(members.get("totals"));
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");

@@ -196,8 +196,13 @@ void State::settle_line(KeyGate& gate, Lane& line, bool open) {
   Lane* home = at != 0 ? &home_of(gate, line) : nullptr;
   const bool stays = home == old_home && at == line.listed_at && open == line.is_open;
   if (stays && line.count == line.listed_count) return;
-  unlist(line);
-  if (home) list(line, *home, open);
+  if (stays) {
+    home->lined += line.count - line.listed_count;
+    line.listed_count = line.count;
+  } else {
+    unlist(line);
+    if (home) list(line, *home, open);
+  }
   for (Lane* lane : {old_home, home == old_home ? nullptr : home}) {
     if (lane) settle_home(*gate.queue, *lane);
   }
