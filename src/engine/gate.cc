@@ -73,10 +73,10 @@ std::optional<GateRow> decode_gate_row(std::string_view bytes) {
     if (tenant_bytes > key_bytes_max || tenant_bytes > left - row_line_bytes) return std::nullopt;
     line.tenant = as_text({at + row_line_bytes, tenant_bytes});
     const bool in_order = row.lines.empty() || row.lines.back().lane.priority < line.lane.priority;
-    // Only a tenant may have a line without jobs: its turn, which lines of groups take.
+    // A tenant may have a line without jobs of its own, for its turn: lines of groups take it.
     const bool has_jobs = line.lane.count != 0;
     if (!in_order || has_jobs != (line.lane.head_hint != 0)) return std::nullopt;
-    if (has_jobs ? row.number == 0 : line.turn == 0) return std::nullopt;
+    if (has_jobs && row.number == 0) return std::nullopt;
     row.lines.push_back(std::move(line));
     at += row_line_bytes + tenant_bytes;
   }

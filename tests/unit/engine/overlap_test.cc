@@ -155,7 +155,8 @@ TEST_P(OverlapTest, AGroupWithALimit) {
   harness_.advance(60'001);
   push(q, "5", OverlapRule::skip);
   EXPECT_EQ(harness_.lease(q, 100).size(), 2u);
-  EXPECT_EQ(stats(q).totals.skipped, 3u);
+  EXPECT_EQ(harness_.lease(q, 100).size(), 0u);
+  EXPECT_EQ(stats(q).totals.skipped, 3u) << "one of those whose lease ran out";
   harness_.expect_sound();
 }
 
