@@ -120,7 +120,7 @@ TEST_P(TenantTest, LimitsNameTheField) {
 
 // The one has 100,000 jobs when the other comes with ten.
 TEST_P(TenantTest, NobodyIsStarved) {
-  const size_t many = GetParam() == StoreKind::rocks ? 20'000u : 100'000u;
+  const size_t many = GetParam() == StoreKind::rocks ? 100'000u : 20'000u;
   const QueueId q = harness_.queue("q");
   push_many(q, "A", static_cast<size_t>(scaled(static_cast<int>(many), 1'000'000)));
   push_many(q, "B", 10);
