@@ -64,7 +64,7 @@ class Tenants(CliCase):
         put = {"op": "put", "key": "n", "value": "1"}
         told = self.wq("txn", stdin=self.lines(put, push), code=8)
         self.assertIn("line 2 was refused, nothing was done", told.err)
-        self.wq("kv", "get", "n", code=5)
+        self.wq("kv", "get", "n", code=4)
         token = self.json("pull")[0]["token"]
         ack = {"op": "ack", "queue": "default", "token": token, "result": "good"}
         self.wq("txn", stdin=self.lines(ack, push))
