@@ -145,6 +145,41 @@ TEST_P(TenantTest, NobodyIsStarved) {
   harness_.expect_sound();
 }
 
+// As many tenants as there may be, each with jobs that are only on the disk: one of each in turn.
+TEST_P(TenantTest, ManyTenants) {
+  const auto count = static_cast<size_t>(scaled(1'000, 100'000));
+  const QueueId q = harness_.queue("q");
+  std::vector<std::string> tenants;
+  for (size_t i = 0; i < count; ++i) tenants.push_back("tenant" + std::to_string(i));
+  for (int round = 0; round < 4; ++round) {
+    for (size_t first = 0; first < count; first += 1'000) {
+      std::vector<JobSpec> specs(1'000);
+      for (size_t i = 0; i < specs.size(); ++i) {
+        specs[i].payload = as_bytes(tenants[first + i]);
+        specs[i].traits.tenant = tenants[first + i];
+      }
+      CallOptions call;
+      ASSERT_TRUE(engine().enqueue_many(q, specs, false, call, {}).ok());
+    }
+  }
+  checkpoint();
+  reopen();
+  CallOptions call;
+  for (int round = 0; round < 4; ++round) {
+    for (size_t i = 0; i < count;) {
+      const auto left = static_cast<uint32_t>(count - i);
+      const std::vector<JobView> jobs = harness_.lease(q, std::min(1'000u, left));
+      ASSERT_FALSE(jobs.empty());
+      for (const JobView& job : jobs) ASSERT_EQ(payload_of(job), tenants[i++]);
+    }
+    ASSERT_TRUE(engine().clear(q, state_bit(JobState::leased), call).ok());
+    if (round == 0) harness_.expect_sound();
+    if (round == 1) checkpoint();
+    if (round == 2) reopen();
+  }
+  harness_.expect_sound();
+}
+
 // Each process takes one job: the turn is where the one before left it.
 TEST_P(TenantTest, TheTurnIsStored) {
   for (int how = 0; how <= 4; ++how) {
