@@ -2488,7 +2488,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 #define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
-#define WQ_EVENT_SKIPPED 20u       /* its group was full, and gone: WQ_OVERLAP_SKIP */
+#define WQ_EVENT_SKIPPED 21u       /* its group was full, and gone: WQ_OVERLAP_SKIP */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */

@@ -78,7 +78,7 @@ const char* event_name(uint32_t kind) {
       "unknown", "queued",         "promoted",      "leased",        "confirmed",  "acked",
       "nacked",  "released",       "expired",       "dead",          "replayed",   "cancelled",
       "cleared", "queue_declared", "queue_changed", "queue_deleted", "checkpoint", "job_expired",
-      "dropped", "batch_finished", "skipped"};
+      "dropped", "batch_finished", "unknown",       "skipped"};
   return names[kind < std::size(names) ? kind : 0];
 }
 

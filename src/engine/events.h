@@ -36,7 +36,7 @@ enum class EventKind : uint8_t {
   job_expired = 17,     // did not start in time
   dropped = 18,         // for a newer one, or over the caps of the dead letters
   batch_finished = 19,  // job: the batch; `count`: its members
-  skipped = 20,         // its group was full
+  skipped = 21,         // its group was full
 };
 
 struct Event {
