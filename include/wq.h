@@ -104,6 +104,8 @@ done:
      progress note        0..4 KiB
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
+     tenant key           1..512 bytes, any
+     overlap_ms           1 ms .. 100 years
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -112,7 +114,7 @@ done:
      one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
-   4. RATES AND GROUPS
+   4. RATES, GROUPS AND TENANTS
 
    RATES. A queue may limit how many of its jobs begin: wq_queue_config.rate_count of them within
    any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
@@ -131,6 +133,21 @@ done:
    or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
    are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
    about 600 bytes of memory and its key; groups without cost nothing.
+
+   OVERLAP GUARD. A job of a group need not wait for a slot: with WQ_OVERLAP_RELEASE it is delayed
+   by overlap_ms, with WQ_OVERLAP_SKIP it ends, if the group is full when a lease comes to it. No
+   attempt is counted; it counts in released_total or skipped_total, and events tell of it. Until a
+   lease comes to it such a job is an ordinary ready one. The slot is that of a lease: it is never
+   held by a job that is no longer leased or running, whatever became of its worker.
+
+   TENANTS. The jobs of one priority are leased one of each tenant in turn, those of a tenant in the
+   order of the queue: one with a million jobs holds up the others by one job each. Jobs without a
+   tenant are one tenant more. There is nothing to configure. A group stays in the order of the
+   queue, whoever its jobs are of: it takes the turn of the tenant of its first job, and none while
+   it is full. Whose turn it is is stored, so that each tenant gets its share also if every process
+   takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that has the most (or at least
+   half as many as that). Each tenant with ready jobs takes memory as a group does. Queues without
+   tenants pay nothing.
 
    5. CAVEATS
 
@@ -178,6 +195,7 @@ done:
                enqueues a job
    group       jobs of a queue with the same group key; a limit of them runs at once
    parked      ready, but no slot of the group is free
+   tenant      jobs of a queue with the same tenant key; tenants are served by turns
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -212,7 +230,7 @@ extern "C" {
 #define WQ_DUPLICATE 4 /* the unique key is held by another job */
 #define WQ_DISABLED 5  /* the queue is disabled */
 #define WQ_PAUSED 6    /* the queue is paused */
-#define WQ_CANCELLED 7 /* the wait was cancelled; nothing happened */
+#define WQ_CANCELLED 7 /* the wait was cancelled, or the flow of the job was; nothing happened */
 #define WQ_CONFLICT 8  /* the object changed since it was read, or is in another state */
 
 /* Usage: the call itself is wrong. Repeating it is pointless. */
@@ -621,6 +639,8 @@ typedef struct wq_queue_config {
 typedef struct wq_queue_stats {
   uint32_t struct_size;
   uint32_t status;             /* WQ_STATUS_... */
+  /* A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see expires_at_ms
+     for when that is. */
   uint64_t ready, delayed, leased, running, dead;
   int64_t oldest_ready_age_ms; /* how long the head has been ready; 0 if none is */
   uint64_t enqueued_total;
@@ -642,10 +662,16 @@ typedef struct wq_queue_stats {
   uint64_t chain_cut_total;    /* jobs of chains that never came to be */
   uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
+  uint64_t skipped_total;      /* jobs that ended because their group was full: WQ_OVERLAP_SKIP */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT                                                                     \
   {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0}
+   0, 0, 0, 0}
+
+/* wq_job_spec.overlap: a job of a group that is full when a lease comes to it. */
+#define WQ_OVERLAP_PARK 0u    /* waits for a slot, the default */
+#define WQ_OVERLAP_RELEASE 1u /* is delayed by overlap_ms */
+#define WQ_OVERLAP_SKIP 2u    /* ends without having run */
 
 struct wq_next_job;
 
@@ -693,11 +719,14 @@ typedef struct wq_job_spec {
   size_t chain_size;       /* sizeof chain[0]; 0 without a chain */
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
-  uint32_t reserved_1;
+  uint32_t overlap;       /* WQ_OVERLAP_...; goes with a group. See OVERLAP GUARD */
+  int64_t overlap_ms;     /* goes with WQ_OVERLAP_RELEASE */
+  wq_bytes tenant;        /* any bytes; empty: none. See TENANTS */
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT                                                                    \
   {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0, 0,    \
+   {NULL, 0}}
 
 /* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The delay of
  * its spec counts from the moment that sets it off. It has no chain, no flow and no key of its own
@@ -841,10 +870,11 @@ typedef struct wq_job {
   int32_t payload_code;       /* WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT,
                                  WQ_E_NO_MEMORY. Never of a job that was leased */
   uint32_t key_id;            /* that its payload is sealed with; 0: it is not sealed */
+  wq_bytes tenant;            /* empty: none */
 } wq_job;
 #define WQ_JOB_INIT                                                                         \
   {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0}
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -1046,16 +1076,18 @@ typedef struct wq_job_record {
   wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
   wq_bytes group;         /* key of its group; empty: none */
   uint32_t group_limit;   /* its own; 0: the queue's */
-  uint32_t reserved_3;
+  uint32_t overlap;       /* as in wq_job_spec, likewise overlap_ms and tenant */
   uint32_t packing;       /* not 0: `payload` is as the store has it, since no key of the store
                              opened it. An import takes it so, and any store with the key opens it
                              as that of the same job id in a queue of the same name */
   uint32_t plain_bytes;   /* with packing: size of the payload as it was given */
+  int64_t overlap_ms;
+  wq_bytes tenant;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1170,7 +1202,7 @@ typedef struct wq_txn_op {
 typedef struct wq_txn_result {
   uint32_t struct_size;
   int32_t code;    /* what the call returned: all were done, or none */
-  uint64_t job_id; /* enqueue: of the new job */
+  uint64_t job_id; /* enqueue: of the new job; WQ_DUPLICATE: of the holder of its key */
   int64_t sum;     /* add: the new value */
 } wq_txn_result;
 #define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
@@ -2519,14 +2551,18 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  * remember that". There is no state in between, for nobody, and none after a crash.
  * Every operation is judged by the state before the first: none sees what another one does. A key
  * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
- * order of the operations. They have no unique, debounce or idempotency key (WQ_E_UNSUPPORTED), and
- * none takes the place of another: a full queue is WQ_E_FULL, also if it drops its oldest.
+ * order of the operations. A full queue is WQ_E_FULL, also if it drops its oldest.
+ * A unique or idempotency key that is held refuses all with WQ_DUPLICATE; the holder is told in
+ * results[*failed].job_id. A new job meets those of the operations before it, and not one that an
+ * operation before it acks: "ack this, enqueue the next one of its key". A debounced job takes the
+ * place of the one before it.
  * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
  * of the operation that was refused, which the message names as well; n if it was none of them.
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
- *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter,
- *          flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue, job or
- *          flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          operation *failed: WQ_STALE (settle), WQ_DUPLICATE (enqueue), WQ_CONFLICT (condition of
+ *          a row, no counter, flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue),
+ *          WQ_E_NOT_FOUND (queue, job or flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
+ *          WQ_E_CLOSED;
  *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
@@ -2548,7 +2584,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
 #define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
 #define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
-#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
+#define WQ_EVENT_RELEASED 7u       /* given back uncounted, or WQ_OVERLAP_RELEASE [the same] */
 #define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
 #define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
 #define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
@@ -2561,6 +2597,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 #define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
+#define WQ_EVENT_SKIPPED 21u       /* its group was full, and gone: WQ_OVERLAP_SKIP */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */

@@ -68,6 +68,7 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   out.group = view_bytes(envelope.group);
   out.parked = view.parked ? 1 : 0;
+  out.tenant = view_bytes(envelope.tenant);
   return out;
 }
 

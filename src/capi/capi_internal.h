@@ -272,6 +272,21 @@ void write_limits(const QueueConfig& in, wq_queue_config& out);
 Status read_keys(const wq_store_options& in, Keyring& out);
 Status read_packing(const wq_queue_config& in, QueueConfig& out);
 Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
+// Group, overlap and tenant of a wq_job_spec or a wq_job_record.
+template <typename Public>
+Status read_gate_traits(const Public& in, JobTraits& out) {
+  Bytes group;
+  Bytes tenant;
+  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
+  WQ_TRY(read_bytes(in.tenant.data, in.tenant.len, "tenant", tenant));
+  if (in.overlap > WQ_OVERLAP_SKIP) return invalid_field("overlap", "is not known");
+  out.group = as_text(group);
+  out.group_limit = in.group_limit;
+  out.overlap = static_cast<OverlapRule>(in.overlap);
+  out.overlap_ms = in.overlap_ms;
+  out.tenant = as_text(tenant);
+  return {};
+}
 void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,

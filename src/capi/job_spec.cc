@@ -81,11 +81,7 @@ Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
   out.traits.timeout_ms = in.timeout_ms;
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
-  if (in.reserved_1 != 0) return invalid_field("spec.reserved_1", "is not 0");
-  Bytes group;
-  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
-  out.traits.group = as_text(group);
-  out.traits.group_limit = in.group_limit;
+  WQ_TRY(read_gate_traits(in, out.traits));
   out.traits.batch = in.flow;
   if (in.headers_count > 0) WQ_TRY(parts.read_headers(in.headers, in.headers_count, out.headers));
   if (in.chain_count > 0) WQ_TRY(parts.read_chain(in, out.chain));

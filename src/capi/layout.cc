@@ -167,7 +167,7 @@ WQ_AT(wq_queue_config, rate_window_ms, 400);
 WQ_AT(wq_queue_config, encrypt, 408);
 WQ_AT(wq_queue_config, compress_min_bytes, 412);
 
-WQ_SIZE(wq_queue_stats, 208);
+WQ_SIZE(wq_queue_stats, 216);
 WQ_AT(wq_queue_stats, struct_size, 0);
 WQ_AT(wq_queue_stats, status, 4);
 WQ_AT(wq_queue_stats, ready, 8);
@@ -195,8 +195,9 @@ WQ_AT(wq_queue_stats, job_bytes, 176);
 WQ_AT(wq_queue_stats, chain_cut_total, 184);
 WQ_AT(wq_queue_stats, parked, 192);
 WQ_AT(wq_queue_stats, rate_wait_ms, 200);
+WQ_AT(wq_queue_stats, skipped_total, 208);
 
-WQ_SIZE(wq_job_spec, 272);
+WQ_SIZE(wq_job_spec, 296);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -231,7 +232,9 @@ WQ_AT(wq_job_spec, chain_count, 232);
 WQ_AT(wq_job_spec, chain_size, 240);
 WQ_AT(wq_job_spec, group, 248);
 WQ_AT(wq_job_spec, group_limit, 264);
-WQ_AT(wq_job_spec, reserved_1, 268);
+WQ_AT(wq_job_spec, overlap, 268);
+WQ_AT(wq_job_spec, overlap_ms, 272);
+WQ_AT(wq_job_spec, tenant, 280);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -270,7 +273,7 @@ WQ_AT(wq_settle_item, reason, 56);
 WQ_AT(wq_settle_item, reserved_0, 60);
 WQ_AT(wq_settle_item, result, 64);
 
-WQ_SIZE(wq_job, 256);
+WQ_SIZE(wq_job, 272);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -307,6 +310,7 @@ WQ_AT(wq_job, parked, 240);
 WQ_AT(wq_job, reserved_0, 244);
 WQ_AT(wq_job, payload_code, 248);
 WQ_AT(wq_job, key_id, 252);
+WQ_AT(wq_job, tenant, 256);
 
 WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -378,7 +382,7 @@ WQ_AT(wq_queue_record, schedules, 48);
 WQ_AT(wq_queue_record, schedules_count, 56);
 WQ_AT(wq_queue_record, rate_used_ns, 64);
 
-WQ_SIZE(wq_job_record, 368);
+WQ_SIZE(wq_job_record, 392);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -425,7 +429,9 @@ WQ_AT(wq_job_record, flow, 312);
 WQ_AT(wq_job_record, chain, 320);
 WQ_AT(wq_job_record, group, 336);
 WQ_AT(wq_job_record, group_limit, 352);
-WQ_AT(wq_job_record, reserved_3, 356);
+WQ_AT(wq_job_record, overlap, 356);
+WQ_AT(wq_job_record, overlap_ms, 368);
+WQ_AT(wq_job_record, tenant, 376);
 WQ_AT(wq_job_record, packing, 360);
 WQ_AT(wq_job_record, plain_bytes, 364);
 

@@ -110,6 +110,7 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.dropped_total = totals.dropped;
   out.dead_dropped_total = totals.dead_dropped;
   out.chain_cut_total = totals.chain_cut;
+  out.skipped_total = totals.skipped;
   return out;
 }
 

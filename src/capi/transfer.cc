@@ -65,6 +65,9 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.chain = view_text(job.envelope.traits.chain);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
+  out.overlap = static_cast<uint32_t>(job.envelope.traits.overlap);
+  out.overlap_ms = job.envelope.traits.overlap_ms;
+  out.tenant = view_text(job.envelope.traits.tenant);
   return out;
 }
 
@@ -187,6 +190,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.dropped = in->dropped_total;
   out.dead_dropped = in->dead_dropped_total;
   out.chain_cut = in->chain_cut_total;
+  out.skipped = in->skipped_total;
   return {};
 }
 
@@ -231,7 +235,6 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
-  if (in.reserved_3 != 0) return invalid_field("job.reserved_3", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   if (in.dead_reason > WQ_DEAD_UNREADABLE) return invalid_field("dead_reason", "is not known");
@@ -264,10 +267,7 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   envelope.packing = {static_cast<uint8_t>(in.packing), in.plain_bytes};
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
-  Bytes group;
-  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
-  envelope.traits.group = as_text(group);
-  envelope.traits.group_limit = in.group_limit;
+  WQ_TRY(read_gate_traits(in, envelope.traits));
   if (in.headers_count > headers_count_max) {
     return Status(Code::too_large, "headers_count is over the limit of 1024");
   }

@@ -20,7 +20,7 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max, group;
+  std::string delay, at, backoff, durability, payload_max, group, overlap, tenant;
   std::vector<std::string> chain;  // payloads of the jobs that follow each job
   uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given

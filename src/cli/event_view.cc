@@ -75,10 +75,10 @@ void EventFile::write_new() {
 
 const char* event_name(uint32_t kind) {
   constexpr const char* names[] = {
-      "unknown",       "queued",     "promoted",    "leased",         "confirmed",
-      "acked",         "nacked",     "released",    "expired",        "dead",
-      "replayed",      "cancelled",  "cleared",     "queue_declared", "queue_changed",
-      "queue_deleted", "checkpoint", "job_expired", "dropped",        "batch_finished"};
+      "unknown", "queued",         "promoted",      "leased",        "confirmed",  "acked",
+      "nacked",  "released",       "expired",       "dead",          "replayed",   "cancelled",
+      "cleared", "queue_declared", "queue_changed", "queue_deleted", "checkpoint", "job_expired",
+      "dropped", "batch_finished", "unknown",       "skipped"};
   return names[kind < std::size(names) ? kind : 0];
 }
 

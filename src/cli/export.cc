@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_draft.h"
 #include "cli/job_view.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
@@ -139,7 +140,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("jobs_expired", stats.jobs_expired_total)
       .add("dropped", stats.dropped_total)
       .add("dead_dropped", stats.dead_dropped_total)
-      .add("chain_cut", stats.chain_cut_total);
+      .add("chain_cut", stats.chain_cut_total)
+      .add("skipped", stats.skipped_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -203,6 +205,9 @@ Record job_record(const wq_job_record& job) {
     record.add_bytes("group", view_of(job.group));
     if (job.group_limit != 0) record.add("group_limit", job.group_limit);
   }
+  if (job.overlap != WQ_OVERLAP_PARK) record.add("overlap", overlap_names[job.overlap]);
+  if (job.overlap_ms != 0) record.add("overlap_ms", job.overlap_ms);
+  if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {
     record.add("headers", headers_list(job.headers, job.headers_count));

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_draft.h"
 #include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
@@ -194,9 +195,34 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
   return used_ns;
 }
 
+wq_queue_stats read_totals(const Json& json) {
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  Members totals("totals", json);
+  stats.enqueued_total = totals.number("enqueued");
+  stats.leased_total = totals.number("leased");
+  stats.acked_total = totals.number("acked");
+  stats.nacked_total = totals.number("nacked");
+  stats.failed_total = totals.number("failed");
+  stats.released_total = totals.number("released");
+  stats.expired_total = totals.number("expired");
+  stats.dead_total = totals.number("dead");
+  stats.replayed_total = totals.number("replayed");
+  stats.cancelled_total = totals.number("cancelled");
+  stats.cleared_total = totals.number("cleared");
+  if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+  if (totals.has("dropped")) {
+    stats.dropped_total = totals.number("dropped");
+    stats.dead_dropped_total = totals.number("dead_dropped");
+  }
+  if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
+  if (totals.has("skipped")) stats.skipped_total = totals.number("skipped");
+  totals.finish();
+  return stats;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, chain, group;
+  std::string payload, last_error, progress, key, idempotency_key, chain, group, tenant;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -216,6 +242,7 @@ struct ImportedJob {
     record.idempotency_key = bytes_of(idempotency_key);
     record.chain = bytes_of(chain);
     record.group = bytes_of(group);
+    record.tenant = bytes_of(tenant);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -289,6 +316,9 @@ void read_job(Members& members, ImportedJob& job) {
   }
   if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
   if (members.has("group_limit")) record.group_limit = members.small("group_limit");
+  if (members.has("overlap")) record.overlap = members.one_of("overlap", overlap_names);
+  if (members.has("overlap_ms")) record.overlap_ms = members.time("overlap_ms");
+  if (members.has("tenant") || members.has("tenant_base64")) job.tenant = members.bytes("tenant");
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   if (members.has("batch")) record.flow = members.number("batch");
@@ -387,26 +417,7 @@ class Importer {
     config.backoff_max_ms = backoff.max_ms;
     config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
     std::copy(backoff.list_ms.begin(), backoff.list_ms.end(), config.backoff_list_ms);
-    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
-    Members totals("totals", members.get("totals"));
-    stats.enqueued_total = totals.number("enqueued");
-    stats.leased_total = totals.number("leased");
-    stats.acked_total = totals.number("acked");
-    stats.nacked_total = totals.number("nacked");
-    stats.failed_total = totals.number("failed");
-    stats.released_total = totals.number("released");
-    stats.expired_total = totals.number("expired");
-    stats.dead_total = totals.number("dead");
-    stats.replayed_total = totals.number("replayed");
-    stats.cancelled_total = totals.number("cancelled");
-    stats.cleared_total = totals.number("cleared");
-    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
-    if (totals.has("dropped")) {
-      stats.dropped_total = totals.number("dropped");
-      stats.dead_dropped_total = totals.number("dead_dropped");
-    }
-    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
-    totals.finish();
+    const wq_queue_stats stats = read_totals(members.get("totals"));
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");

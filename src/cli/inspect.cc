@@ -45,6 +45,7 @@ Record queue_record(const NamedStats& queue) {
       .add("dropped_total", stats.dropped_total)
       .add("dead_dropped_total", stats.dead_dropped_total)
       .add("chain_cut_total", stats.chain_cut_total)
+      .add("skipped_total", stats.skipped_total)
       .add("waiting_bytes", stats.waiting_bytes)
       .add("job_bytes", stats.job_bytes);
   return record;

@@ -207,6 +207,12 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
   if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
   if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
+  if (draft.tenant.size() > group_bytes_max) return "tenant: over 512 bytes";
+  if (draft.overlap != WQ_OVERLAP_PARK && draft.group.empty()) return "overlap: without a group";
+  const bool releases = draft.overlap == WQ_OVERLAP_RELEASE;
+  if (releases != (draft.overlap_ms != 0) || draft.overlap_ms > wait_max_ms) {
+    return releases ? "overlap_ms: outside 1 ms to 100 years" : "overlap_ms: without a release";
+  }
   std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
   if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
@@ -238,6 +244,9 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.max_attempts = draft.max_attempts;
     spec.group = bytes_of(draft.group);
     spec.group_limit = draft.group_limit;
+    spec.overlap = draft.overlap;
+    spec.overlap_ms = draft.overlap_ms;
+    spec.tenant = bytes_of(draft.tenant);
     spec.backoff_kind = draft.backoff.kind;
     spec.backoff_base_ms = draft.backoff.base_ms;
     spec.backoff_max_ms = draft.backoff.max_ms;

@@ -53,7 +53,12 @@ struct JobDraft {
   std::vector<NextDraft> chain;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
+  uint32_t overlap = 0;      // WQ_OVERLAP_...
+  int64_t overlap_ms = 0;
+  std::string tenant;
 };
+
+inline constexpr const char* overlap_names[] = {"park", "release", "skip"};  // by WQ_OVERLAP_...
 
 // "NAME=VALUE"
 std::pair<std::string, std::string> parse_header(std::string_view text);

@@ -1,5 +1,7 @@
 // A line of JSON -> JobDraft. Strict: a field that is not known is an error, since a misspelt
 // "delya_ms" would otherwise be a job that runs at once.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -246,12 +248,24 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.group = bytes_of_base64(name, value);
   } else if (name == "group_limit") {
     draft.group_limit = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
+  } else if (name == "overlap") {
+    const auto* found =
+        std::find(std::begin(overlap_names), std::end(overlap_names), text_of(name, value));
+    if (found == std::end(overlap_names)) fail_field(name, "must be park, release or skip");
+    draft.overlap = static_cast<uint32_t>(found - overlap_names);
+  } else if (name == "overlap_ms") {
+    draft.overlap_ms = whole_number(name, value, 1, int64_max);
+  } else if (name == "tenant") {
+    draft.tenant = text_of(name, value);
+  } else if (name == "tenant_base64") {
+    draft.tenant = bytes_of_base64(name, value);
   } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
                "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
-               "group_base64, group_limit, chain, batch, encrypt");
+               "group_base64, group_limit, overlap, overlap_ms, tenant, tenant_base64, chain, "
+               "batch, encrypt");
   }
 }
 
@@ -316,6 +330,9 @@ JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
   }
   if (json.contains("group") && json.contains("group_base64")) {
     fail_field("group", "not together with group_base64");
+  }
+  if (json.contains("tenant") && json.contains("tenant_base64")) {
+    fail_field("tenant", "not together with tenant_base64");
   }
   JobDraft draft = base;
   for (const auto& [name, value] : json.items()) read_field(name, value, draft);

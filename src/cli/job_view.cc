@@ -123,6 +123,7 @@ Record job_record(const Batch& batch, size_t i) {
     record.add_bytes("group", view_of(job.group));
     record.add("parked", job.parked != 0);
   }
+  if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
@@ -156,6 +157,7 @@ void print_job(Output& out, const Batch& batch, size_t i) {
     card.add("  group", printable(view_of(job.group), 60) +
                             (job.parked != 0 ? ", waits for others of it" : ""));
   }
+  if (job.tenant.len > 0) card.add("  tenant", printable(view_of(job.tenant), 60));
   if (job.flow != 0) {
     card.add("  batch", std::to_string(job.flow) + (job.flow_cancelled != 0 ? ", cancelled" : ""));
   }

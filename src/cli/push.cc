@@ -242,6 +242,13 @@ JobDraft base_draft(const PushOptions& options) {
   }
   draft.group = options.group;
   draft.group_limit = options.group_limit;
+  draft.tenant = options.tenant;
+  if (options.overlap == "skip") {
+    draft.overlap = WQ_OVERLAP_SKIP;
+  } else if (!options.overlap.empty()) {
+    draft.overlap = WQ_OVERLAP_RELEASE;
+    draft.overlap_ms = parse_duration_ms("--overlap", options.overlap);
+  }
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

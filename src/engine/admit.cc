@@ -86,6 +86,19 @@ Status admit_rate(const RateLimit& rate) {
   return invalid("rate_burst: " + std::to_string(rate.burst) + " is not within 1 and rate_count");
 }
 
+Status admit_overlap(const JobTraits& traits) {
+  if (traits.overlap > overlap_rule_last) {
+    return invalid("overlap: is no WQ_OVERLAP_... constant");
+  }
+  if (traits.overlap != OverlapRule::park && traits.group.empty()) {
+    return invalid("overlap: is set, but there is no group");
+  }
+  if ((traits.overlap == OverlapRule::release) != (traits.overlap_ms != 0)) {
+    return invalid("overlap_ms: goes with WQ_OVERLAP_RELEASE, and is 1 or more there");
+  }
+  return admit_delay_ms("overlap_ms", traits.overlap_ms);
+}
+
 Status admit_group_limit(uint32_t limit, uint32_t least) {
   if (limit >= least && limit <= group_limit_max) return {};
   return invalid("group_limit: " + std::to_string(limit) + " is not within " +
@@ -93,6 +106,12 @@ Status admit_group_limit(uint32_t limit, uint32_t least) {
 }
 
 }  // namespace
+
+Status admit_tenant(std::string_view tenant) {
+  if (tenant.size() <= key_bytes_max) return {};
+  return Status(Code::too_large,
+                "tenant: has " + std::to_string(tenant.size()) + " bytes, the limit is 512");
+}
 
 Status admit_group(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) {
@@ -102,6 +121,7 @@ Status admit_group(const JobTraits& traits) {
   if (traits.group_limit != 0 && traits.group.empty()) {
     return invalid("group_limit: is set, but there is no group");
   }
+  WQ_TRY(admit_overlap(traits));
   return admit_group_limit(traits.group_limit, 0);
 }
 
@@ -265,6 +285,7 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
   }
   WQ_TRY(admit_job_times(spec, now_ms));
   WQ_TRY(admit_group(spec.traits));
+  WQ_TRY(admit_tenant(spec.traits.tenant));
   WQ_TRY(admit_backoff(spec.backoff));
   const JobTraits& traits = spec.traits;
   const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;

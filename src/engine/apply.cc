@@ -123,10 +123,21 @@ Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn,
   return {};
 }
 
-Status apply_enqueue(State& state, const Command& command, Queue* queue) {
+Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effects);
+
+// The ids of new jobs are in the record. They are taken before anything is done: the job that a
+// debounced one takes the place of, or that is dropped, may end a batch, which makes another job.
+Status take_ids(State& state, const Command& command) {
   for (const NewJob& fresh : command.jobs) {
     if (fresh.id < state.next_job_id) return misfit_job(command, fresh.id, "exists already");
     state.next_job_id = fresh.id + 1;
+  }
+  for (const Command& part : command.parts) WQ_TRY(take_ids(state, part));
+  return {};
+}
+
+Status apply_enqueue(State& state, const Command& command, Queue* queue) {
+  for (const NewJob& fresh : command.jobs) {
     Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
     job->priority = fresh.priority;
     job->max_attempts = fresh.max_attempts;
@@ -142,8 +153,6 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
-// The new jobs come first: their ids are in the record, and the end of a dropped one may make
-// another job.
 Status apply_drop(State& state, const Command& command, Queue* queue) {
   WQ_TRY(apply_enqueue(state, command, queue));
   for (const JobId id : command.ids) {
@@ -172,6 +181,7 @@ Status apply_lease(State& state, const Command& command) {
       if (!job || job->queue != queue || job->state != JobState::ready) {
         return misfit_job(command, command.ids[i], "is not ready");
       }
+      state.take_turn(*job);
       state.leave(job);
       if (!WQ_PLANTED(attempt_counted_late)) ++job->attempts;
       const bool keep = WQ_PLANTED(replay_keeps_generation) && job->replays > 0;
@@ -399,6 +409,13 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 }
 
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
+  WQ_TRY(take_ids(state, command));
+  return apply_part(state, command, lsn, effects);
+}
+
+namespace {
+
+Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effects) {
   switch (command.type) {
     case CommandType::open:
       return apply_open(state, command);
@@ -420,10 +437,12 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
     case CommandType::transact:  // whoever made it has checked all of them before
-      for (const Command& part : command.parts) WQ_TRY(apply(state, part, lsn, effects));
+      for (const Command& part : command.parts) WQ_TRY(apply_part(state, part, lsn, effects));
       return {};
     case CommandType::expire_jobs:
       return apply_expire_jobs(state, command);
+    case CommandType::overlap:
+      return apply_overlap(state, command);
     case CommandType::key_forget:
       return apply_key_forget(state, command);
     case CommandType::batch_create:
@@ -438,5 +457,7 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_to_queue(state, command, lsn, effects);
   }
 }
+
+}  // namespace
 
 }  // namespace wq

@@ -617,19 +617,22 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
-    std::string group;  // set: its line
+    std::string gate;  // set: the line of this group or tenant
 
     LaneId() = default;
     LaneId(const Queue& of, const Lane& lane)
-        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
+        : queue(of.id), priority(lane.priority), gate(lane.gate ? lane.gate->name : "") {}
   };
-  enum class Selection : uint8_t { found, none, refill, expired };
+  enum class Selection : uint8_t { found, none, refill, expired, blocked };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
+  Selection select_blocked(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   struct PickEnd {
     const Lane* cold = nullptr;
     const Lane* expired = nullptr;
+    const Lane* blocked = nullptr;
+    bool stop = false;  // no job of another priority may follow
   };
   uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                 PickEnd& end) WQ_REQUIRES(mutex_);
@@ -716,6 +719,7 @@ class Engine {
   // ---- transactions (engine_transact.cc)
   struct Transaction;
   Status build(Transaction& txn) WQ_REQUIRES(mutex_);
+  KeyPlan& plan_of(Transaction& txn, QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_op(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_enqueue(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
@@ -745,7 +749,7 @@ class Engine {
   Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- chains, batches (engine_batch.cc)
-  class BatchPins;
+  class RowPins;
   Status admit_next_queue(const std::string& field, std::string_view queue) const
       WQ_REQUIRES(mutex_);
   Status admit_chain_queues(const JobSpec& spec) const WQ_REQUIRES(mutex_);
@@ -876,7 +880,7 @@ class Engine {
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
-  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;

@@ -8,6 +8,7 @@
 #include "engine/engine_internal.h"
 #include "engine/follow_up.h"
 #include "engine/job_limits.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -29,6 +30,11 @@ Status admit_lease(const LeaseRequest& request) {
 [[maybe_unused]] Generation holder(const State& state, JobId id) {
   const Job* job = state.find_live(id);
   return job ? job->generation : 0;
+}
+
+// It is told only when a lease comes to the job whether its group has a slot for it.
+bool guards_overlap(const Job& job) {
+  return job.traits && job.traits->overlap != OverlapRule::park && !WQ_PLANTED(overlap_unguarded);
 }
 
 // A ready job has a timer if it is to end by itself.
@@ -145,20 +151,27 @@ void Engine::want_refill(Queue* queue, Lane& lane) {
 }
 
 // Names up to `most` jobs of one priority in command_. `end` tells if it stopped at a job that is
-// only in the store, or at one that did not start in time.
+// only in the store, at one that did not start in time, or at one that does not wait for its group.
 uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                       PickEnd& end) {
-  LanePicker picker(lane, picked_);
+  TurnPicker picker(lane, picked_);
   uint32_t taken = 0;
   Queue* queue = nullptr;
   while (taken < most) {
     Job* job = picker.next();
     if (!job) {
       end.cold = picker.cold();
+      end.stop = picker.ended();
       break;
     }
     if (has_expired(*job, now.wall_ms)) {
       end.expired = &State::lane_of(job);
+      end.stop = true;
+      break;
+    }
+    if (guards_overlap(*job) && !state_.pick_slot(*job, picked_)) {
+      end.blocked = &State::lane_of(job);
+      end.stop = true;
       break;
     }
     queue = job->queue;
@@ -175,20 +188,21 @@ uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, co
 
 // The gates that pick() has counted in go back to what they are; lines that run short are read on.
 void Engine::let_picked_go() {
-  for (GroupGate* gate : picked_) {
+  for (KeyGate* gate : picked_) {
     for (const auto& line : gate->lines) {
       if (line->cold_count > 0 && line->head_count <= gate->picked) {
         want_refill(gate->queue, *line);
       }
     }
     gate->picked = 0;
+    if (gate->lines.empty()) state_.settle_gate(*gate);  // may have been made for this lease
   }
   picked_.clear();
 }
 
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
-// the very first of them is only in the store, in lane `cold`, and `expired` when it should have
-// ended by now; one that comes later just ends the list.
+// the very first of them is only in the store, in lane `cold`, `expired` when it should have ended
+// by now, and `blocked` when its group is full; one that comes later just ends the list.
 Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<Queue*>& queues,
                                  const Now& now, LaneId& cold) {
   Command& command = begin(CommandType::lease, now.wall_ms);
@@ -198,6 +212,7 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
   bool refill = false;
   bool stop = false;
   const Lane* expired = nullptr;
+  const Lane* blocked = nullptr;
   for (Queue* queue : queues) {
     if (left == 0 || stop) break;
     if (!queue->consumable()) continue;
@@ -210,19 +225,19 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
       PickEnd end;
       taken += pick(request, *lane, allowed - taken, now, end);
       if (end.cold) {
-        refill = stop = true;
+        refill = true;
         cold = LaneId(*queue, *end.cold);
       }
-      if (end.expired) {
-        expired = end.expired;
-        stop = true;
-      }
+      expired = end.expired;
+      blocked = end.blocked;
+      stop = end.stop;
       if (taken == allowed || stop) break;
     }
     left -= taken;
   }
   let_picked_go();
   if (expired && command.ids.empty()) return select_expired(*expired, now);
+  if (blocked && command.ids.empty()) return select_blocked(*blocked, now);
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
 }
@@ -236,6 +251,18 @@ Engine::Selection Engine::select_expired(const Lane& lane, const Now& now) {
     command.ids.push_back(job->id);
   }
   return Selection::expired;
+}
+
+// Fills command_ with what stands at the head of the lane and finds its group full.
+Engine::Selection Engine::select_blocked(const Lane& lane, const Now& now) {
+  Command& command = begin(CommandType::overlap, now.wall_ms);
+  for (const Job* job = lane.head.front(); job; job = lane.head.next(job)) {
+    if (command.ids.size() == due_step_max || !guards_overlap(*job)) break;
+    if (has_expired(*job, now.wall_ms) || state_.pick_slot(*job, picked_)) break;
+    command.ids.push_back(job->id);
+  }
+  let_picked_go();
+  return Selection::blocked;
 }
 
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
@@ -319,8 +346,9 @@ Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn
       LaneId cold;
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
-      if (selection == Selection::expired) {
+      if (selection == Selection::expired || selection == Selection::blocked) {
         WQ_TRY(commit(command_).take_status());
+        if (selection == Selection::blocked) wake_for_timers();
         const MutexGap let_callers_in(mutex_);
       } else if (selection == Selection::refill) {
         WQ_TRY(refill_lane(cold));

@@ -154,7 +154,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   places.reserve(accepted);
   Encoder encoder;
   Packer packer(keyring(), environment_.random_bytes);
-  BatchPins batches(*this);
+  RowPins batches(*this);
   bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
@@ -359,9 +359,9 @@ namespace {
 // is_parked() of a job that is only in the store; it may be true as well for the second and later
 // ones of a line that find a slot.
 bool is_parked_in_store(const Queue& queue, const StoredJob& stored) {
-  const auto found = queue.gates.find(group_of(stored.body));
+  const auto found = queue.gates.find(gate_name_of(stored.body));
   if (found == queue.gates.end()) return false;
-  const GroupGate& gate = *found->second;
+  const KeyGate& gate = *found->second;
   uint64_t free = gate.free_slots();
   for (const auto& line : gate.lines) {
     if (line->priority == stored.row.priority) {

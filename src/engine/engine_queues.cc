@@ -5,6 +5,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -40,15 +41,21 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
 // oldest of them. Answers what has to be read before that can be told, else null.
 const Lane* find_oldest(const Queue& queue, int64_t& since_ms) {
   since_ms = INT64_MAX;
-  for (const auto& lane : queue.lanes) {
-    LanePicker jobs(*lane);
-    while (const Job* job = jobs.next()) {
-      since_ms = std::min(since_ms, job->since_ms);
-      if (job->position >= first_tail_seq) break;
-    }
-    if (jobs.cold()) return jobs.cold();
+  const Lane* cold = nullptr;
+  for (const auto& level : queue.lanes) {
+    uint64_t oldest_at = UINT64_MAX;
+    each_lane(*level, [&](const Lane& lane) {
+      if (cold || first_place(lane) >= oldest_at) return;
+      LanePicker jobs(lane);
+      while (const Job* job = jobs.next()) {
+        since_ms = std::min(since_ms, job->since_ms);
+        oldest_at = std::min(oldest_at, std::max(job->position, first_tail_seq));
+        if (job->position >= first_tail_seq) break;
+      }
+      cold = jobs.cold();
+    });
   }
-  return nullptr;
+  return cold;
 }
 
 }  // namespace

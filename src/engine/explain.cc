@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -75,9 +76,9 @@ std::string head_line(const JobView& job, const QueuePicture& queue, int64_t now
 
 // What keeps a parked job back.
 void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) {
-  const auto found = queue.gates.find(group_of(job.body));
+  const auto found = queue.gates.find(gate_name_of(job.body));
   if (!job.parked || found == queue.gates.end()) return;
-  const GroupGate& gate = *found->second;
+  const KeyGate& gate = *found->second;
   out.why |= why_group;
   if (gate.free_slots() == 0) {
     add_line(out.text, "its group is full: " + std::to_string(gate.running) + " of " +
@@ -143,39 +144,57 @@ void explain_dead(const JobView& job, JobExplanation& out) {
   add_line(out.text, "it stays until it is replayed or removed");
 }
 
-uint64_t ready_in(const Lane& lane) {
-  uint64_t jobs = lane.count;
-  for (const LineOrder* lines : {&lane.open, &lane.shut}) {
-    for (const auto& [position, line] : *lines) jobs += line->count;
-  }
-  return jobs;
+uint64_t ready_in(const Lane& level) {
+  return level.jobs() + (level.turns ? level.turns->tenant_jobs : 0);
 }
 
-// Jobs that go before a ready one; `exact` if that is no bound only: it may overtake parked ones.
-uint64_t jobs_ahead(const Queue& queue, uint8_t priority, uint64_t position, bool& exact) {
+// Jobs of the lane that go before the place; `exact` becomes false if that is no more than a bound.
+uint64_t jobs_before(const Lane& lane, uint64_t position, bool& exact) {
+  LanePicker jobs(lane);
+  uint64_t first_at = position;
+  for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
+    const Job* job = jobs.next();
+    if (!job) {
+      const Lane* cold = jobs.cold();
+      if (cold) first_at = std::min(first_at, cold->first_position(position));
+      break;
+    }
+    if (job->position >= position) return walked;
+    first_at = std::min(first_at, job->position);
+  }
+  // Positions have gaps where jobs have left.
+  exact = false;
+  return std::min(position - first_at, std::max<uint64_t>(lane.jobs(), 1) - 1);
+}
+
+// Jobs that go before a ready one of the lane. It may overtake parked ones.
+uint64_t jobs_ahead(const Queue& queue, const Lane& own, uint64_t position, bool& exact) {
   uint64_t ahead = 0;
   exact = queue.parked == 0;
-  for (const auto& lane : queue.lanes) {
-    if (lane->priority < priority) ahead += ready_in(*lane);
-    if (lane->priority != priority) continue;
-    LanePicker jobs(*lane);
-    uint64_t first_at = position;
-    for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
-      const Job* job = jobs.next();
-      if (!job) {
-        const Lane* cold = jobs.cold();
-        if (cold) first_at = std::min(first_at, cold->first_position(position));
-        break;
-      }
-      if (job->position >= position) return ahead + walked;
-      first_at = std::min(first_at, job->position);
-    }
-    // Positions have gaps where jobs have left.
-    exact = false;
-    ahead += std::min(position - first_at, ready_in(*lane) - 1);
-    break;
+  for (const auto& level : queue.lanes) {
+    if (level->priority < own.priority) ahead += ready_in(*level);
+    if (level->priority != own.priority) continue;
+    const uint64_t before = jobs_before(own, position, exact);
+    return ahead + (level->turns ? jobs_before_turn(*level, own, before) : before);
   }
   return ahead;
+}
+
+// Where a ready job is looked for: its priority, or the tenant whose turn it takes.
+Lane& lane_of(const State& state, Queue& queue, const JobView& job) {
+  Lane* line = state.find_lane(&queue, gate_name_of(job.body), job.priority);
+  if (!line) return queue.lane(job.priority);
+  if (line->gate && !line->gate->is_tenant()) {
+    return line->home ? *line->home : queue.lane(job.priority);
+  }
+  return *line;
+}
+
+void explain_turn(const Queue& queue, const Lane& lane, JobExplanation& out) {
+  if (queue.tenant_lanes == 0) return;
+  add_line(out.text, (lane.gate ? "its tenant has " : "without a tenant there are ") +
+                         plural(lane.jobs(), "ready job") +
+                         " of this priority; the tenants of a priority are served by turns");
 }
 
 }  // namespace
@@ -231,8 +250,9 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
       continue;
     }
     // Places are counted from the head of the lane, so that has to be there.
-    if (job.state == JobState::ready && !refilled && queue->lane(job.priority).head.empty()) {
-      WQ_TRY(refill_lane(LaneId(*queue, queue->lane(job.priority))));
+    Lane& lane = lane_of(state_, *queue, job);
+    if (job.state == JobState::ready && !refilled && lane.head.empty()) {
+      WQ_TRY(refill_lane(LaneId(*queue, lane)));
       refilled = true;
       continue;
     }
@@ -244,7 +264,8 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
     add_line(out.text, head_line(job, out.queue, at.wall_ms));
     switch (job.state) {
       case JobState::ready:
-        out.ahead = jobs_ahead(*queue, job.priority, job.ready_seq, out.ahead_exact);
+        out.ahead = jobs_ahead(*queue, lane, job.ready_seq, out.ahead_exact);
+        explain_turn(*queue, lane, out);
         explain_group(*queue, job, out);
         explain_ready(at.wall_ms, out);
         break;

@@ -1,4 +1,5 @@
-// Groups: jobs of a queue that name the same key, of which no more than a limit run at once.
+// Groups: jobs of a queue that name the same key, of which no more than a limit run at once. And
+// the lines of tenants, which are served by turns (turns.h).
 //
 // A gate is what memory knows of one group while jobs of it wait, are leased or running: how many
 // hold a slot, and its lines, which are lanes (queue.h) of the group's own, one per priority. A job
@@ -13,7 +14,15 @@
 // Stored: the jobs of a line have their index rows under the line's number (line_key), and each
 // gate that has waiting jobs a row in the family meta:
 //
-//   'g' queue:4 group key   ->  limit:4 number:8, then per line: priority:1 head_hint:8 count:8
+//   'g' queue:4 group key   ->  limit:4 number:8, then per line
+//                               priority:1 head_hint:8 count:8 turn:8 tenant_size:2 tenant
+//   'h' queue:4 tenant key  ->  the same, limit 0
+//
+// A tenant has a gate of the same kind, without slots: its lines hold its jobs that stand in no
+// line of a group, and list the lines of groups whose first job is one of its own. A line of a
+// group stays in the order of the queue, whoever its jobs are of, so `tenant` (of that first job,
+// as far as memory knew it) is a hint that is put right when the line is read. The turn is that of
+// a tenant.
 //
 // The number is the place of the job that began the lines. It is never used twice in a queue, so
 // what a clear leaves behind can not be mistaken for the rows of a later line.
@@ -32,17 +41,23 @@
 
 namespace wq {
 
+struct LineRow {
+  LaneRow lane;
+  uint64_t turn = 0;  // of a tenant, else 0
+  std::string tenant = {};
+};
+
 struct GateRow {
-  uint32_t limit = 0;  // 0 = the queue's
+  uint32_t limit = 0;  // of a group; 0 = the queue's
   uint64_t number = 0;
-  std::vector<LaneRow> lines = {};
+  std::vector<LineRow> lines = {};
 };
 
 struct GateKey {
   QueueId queue = 0;
-  std::string_view group = {};
+  GateName name = {};
 };
-std::string gate_row_key(QueueId queue, std::string_view group);
+std::string gate_row_key(QueueId queue, const GateName& name);
 std::optional<GateKey> parse_gate_row_key(std::string_view key);
 std::string encode_gate_row(const GateRow& row);
 std::optional<GateRow> decode_gate_row(std::string_view bytes);
@@ -53,25 +68,31 @@ struct GateChange {
   std::optional<std::string> value;  // none: the row goes
 };
 
-// The group of a job; empty = none.
-inline std::string_view group_of(const Job& job) {
-  return job.traits ? job.traits->group : std::string_view();
+// What the line of a ready job is of: its group, else its tenant; empty = it stands in none.
+inline GateName gate_name_of(const JobTraits& traits) {
+  return traits.parks() ? GateName(GateName::group, traits.group)
+                        : GateName(GateName::tenant, traits.tenant);
 }
-std::string group_of(const BodyRef& body);
+inline GateName gate_name_of(const Job& job) {
+  return job.traits ? gate_name_of(*job.traits) : GateName();
+}
+std::string gate_name_of(const BodyRef& body);
 
 // Whether the job waits for a slot of its group.
 bool is_parked(const Job& job);
 
-// The jobs of one priority, those of the lane and of the lines, in order: all of them, or those
-// that may be leased. Taking one of these changes nothing but GroupGate::picked; the caller sets it
+// The jobs of one lane and of the lines that it lists, in order: all of them, or those
+// that may be leased. Taking one of these changes nothing but KeyGate::picked; the caller sets it
 // back in the gates of `picked`.
 class LanePicker {
  public:
   explicit LanePicker(const Lane& lane);
-  LanePicker(const Lane& lane, std::vector<GroupGate*>& picked);
+  LanePicker(const Lane& lane, std::vector<KeyGate*>& picked);
   // Null: there is none in memory. If cold() is a lane then, its first job comes next.
   Job* next();
   const Lane* cold() const { return cold_; }
+  // The line that gave the last job has one of another tenant next.
+  bool changes_tenant() const { return changes_tenant_; }
 
  private:
   struct Again {  // a line that has given a job already
@@ -84,12 +105,13 @@ class LanePicker {
   Job* take(Lane* line, Job* job);
 
   const Lane& lane_;
-  std::vector<GroupGate*>* picked_ = nullptr;  // null: all jobs
+  std::vector<KeyGate*>* picked_ = nullptr;  // null: all jobs
   Job* own_;
   LineOrder::const_iterator open_;
   LineOrder::const_iterator shut_;
   std::vector<Again> again_;  // a heap
   const Lane* cold_ = nullptr;
+  bool changes_tenant_ = false;
 };
 
 }  // namespace wq

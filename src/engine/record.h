@@ -81,6 +81,11 @@ struct LaneRow {
   uint64_t count = 0;      // ready rows of this lane
 };
 
+struct TurnRow {
+  uint8_t priority = 0;
+  uint64_t turn = 0;  // of the jobs without a tenant; see turns.h
+};
+
 struct QueueRow {
   QueueId id = 0;
   std::string name = {};
@@ -98,6 +103,7 @@ struct QueueRow {
   bool bytes_known = true;               // false in a row that was written without them
   uint64_t history_first = 1;
   uint64_t history_next = 1;
+  std::vector<TurnRow> turns = {};  // none in a queue without tenants
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -183,7 +189,8 @@ struct EnvelopeView {
   Bytes payload;
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
-  Bytes group;  // empty = none
+  Bytes group;   // empty = none
+  Bytes tenant;  // empty = none
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count

@@ -260,6 +260,7 @@ uint32_t command_fields(CommandType type) {
       return field_ids | field_delays;
     case CommandType::promote:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
       return field_ids;
     case CommandType::cancel:
       return field_queue | field_ids;
@@ -333,6 +334,14 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
   if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
+  if (traits.tenant.size() > key_bytes_max) return "length of a tenant key";
+  if (traits.overlap > overlap_rule_last) return "what to do if a group is full";
+  if (traits.group.empty() && traits.overlap != OverlapRule::park) return "overlap without a group";
+  const bool releases = traits.overlap == OverlapRule::release;
+  if (traits.overlap_ms < 0 || traits.overlap_ms > delay_ms_max ||
+      releases != (traits.overlap_ms != 0)) {
+    return "delay of an overlap";
+  }
   return check_keys(traits);
 }
 
@@ -446,6 +455,7 @@ const char* check_queue_row(const QueueRow& row) {
   if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
   if (row.history_first == 0 || row.history_first > row.history_next) return "range of the history";
+  if (row.turns.size() > lanes_max) return "too many turns";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
     if (seen.test(lane.priority)) return "two lanes of one priority";

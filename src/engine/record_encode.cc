@@ -212,6 +212,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   const auto chain = put_bytes(b, as_bytes(traits.chain));
   const auto group = put_bytes(b, as_bytes(traits.group));
+  const auto tenant = put_bytes(b, as_bytes(traits.tenant));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -228,6 +229,9 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_chain_jobs(traits.chain_jobs);
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
+  table.add_tenant(tenant);
+  table.add_overlap_ms(traits.overlap_ms);
+  table.add_overlap(static_cast<uint8_t>(traits.overlap));
   return table.Finish();
 }
 
@@ -479,9 +483,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals = fb::CreateQueueTotals(
-      b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released, t.expired, t.dead,
-      t.replayed, t.cancelled, t.cleared, t.jobs_expired, t.dropped, t.dead_dropped, t.chain_cut);
+  const auto totals =
+      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired,
+                            t.dropped, t.dead_dropped, t.chain_cut, t.skipped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
@@ -492,6 +497,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
   }
   const auto lane_vector = b.CreateVectorOfStructs(lanes);
+  std::vector<fb::Turn> turns;
+  for (const TurnRow& turn : row.turns) turns.emplace_back(turn.turn, turn.priority);
+  Offset<Vector<const fb::Turn*>> turn_vector;
+  if (!turns.empty()) turn_vector = b.CreateVectorOfStructs(turns);
   fb::QueueRowBuilder table(b);
   table.add_rate_tat_ns(row.rate_tat_ns);
   table.add_created_ms(row.created_ms);
@@ -503,6 +512,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
     table.add_history_next(row.history_next);
   }
   table.add_lanes(lane_vector);
+  table.add_turns(turn_vector);
   table.add_bytes(bytes);
   table.add_epochs(epochs);
   table.add_counts(counts);

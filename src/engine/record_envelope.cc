@@ -67,6 +67,9 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.chain_jobs = table->chain_jobs();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
+  traits.tenant = as_text(vector_bytes(table->tenant()));
+  traits.overlap = static_cast<OverlapRule>(table->overlap());
+  traits.overlap_ms = table->overlap_ms();
   return traits;
 }
 
@@ -162,7 +165,7 @@ Result<Envelope> decode_envelope(Bytes bytes) {
     envelope.traits = read_traits(table->traits());
     JobTraits& traits = envelope.traits;
     for (std::string_view* view :
-         {&traits.key, &traits.idempotency_key, &traits.group, &traits.chain}) {
+         {&traits.key, &traits.idempotency_key, &traits.group, &traits.chain, &traits.tenant}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -198,7 +201,10 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
-  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
+  if (const fb::Traits* traits = table->traits()) {
+    view.group = vector_bytes(traits->group());
+    view.tenant = vector_bytes(traits->tenant());
+  }
   return view;
 }
 

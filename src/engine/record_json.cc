@@ -39,6 +39,7 @@ constexpr CommandName command_names[] = {
     {CommandType::kv_write, "kv_write"},
     {CommandType::transact, "transact"},
     {CommandType::expire_jobs, "expire_jobs"},
+    {CommandType::overlap, "overlap"},
     {CommandType::reprioritise, "reprioritise"},
     {CommandType::progress, "progress"},
     {CommandType::key_release, "key_release"},

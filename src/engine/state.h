@@ -131,13 +131,17 @@ class State {
     return job->line != 0 ? job->gate->line(job->priority) : job->queue->lane(job->priority);
   }
   // The same by what a row says; null if the group has no such line.
-  Lane* find_lane(Queue* queue, std::string_view group, uint8_t priority) const;
+  Lane* find_lane(Queue* queue, const GateName& name, uint8_t priority) const;
 
-  // ---- groups (gate.cc)
-  void settle_gate(GroupGate& gate);  // after each change of it; may end it
+  // ---- groups and tenants (gate.cc, turns.cc)
+  void settle_gate(KeyGate& gate);  // after each change of it; may end it
   void settle_gates(Queue* queue);
+  // For a job that stands in no line of its group: whether it may be leased with what is picked.
+  bool pick_slot(const Job& job, std::vector<KeyGate*>& picked);
+  void take_turn(const Job& job);  // before it leaves its place for a lease
   Status load_gate(std::string_view key, std::string_view value);
-  const std::vector<GroupGate*>& changed_gates() const { return changed_gates_; }
+  void order_turns();  // after the last of them
+  const std::vector<KeyGate*>& changed_gates() const { return changed_gates_; }
   std::vector<GateChange> take_changed_gates();  // at the freeze only
 
   // ---- timers
@@ -238,19 +242,28 @@ class State {
   void free_job(Job* job);
   void hold_rows(const Job& job);
   void let_rows_go(const Job& job);
-  GroupGate* gate_of(Queue* queue, std::string_view group);
-  void touch(GroupGate& gate);
+  KeyGate* gate_of(Queue* queue, const GateName& name);
+  Lane& line_of(KeyGate& gate, uint8_t priority);
+  Lane& home_of(KeyGate& gate, const Lane& line);
+  void list(Lane& line, Lane& home, bool open);
+  void unlist(Lane& line);
+  void settle_line(KeyGate& gate, Lane& line, bool open);
+  void settle_home(Queue& queue, Lane& lane);
+  void settle_turn(Queue& queue, Lane& lane);
+  void give_turn(Queue& queue, Lane& lane);
+  void settle_tenant(KeyGate& gate);
+  void touch(KeyGate& gate);
   void enter_line(Job* job);
   void hold_slot(Job* job);
   void leave_gate(Job* job);
-  void drop_gate(GroupGate& gate);
+  void drop_gate(KeyGate& gate);
   void clear_lines(Queue* queue);
 
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id
   std::map<std::string, Queue*, std::less<>> names_;
   std::vector<Queue*> changed_queues_;
-  std::vector<GroupGate*> changed_gates_;
+  std::vector<KeyGate*> changed_gates_;
   std::vector<QueueId> removed_queues_;   // since the last freeze
   std::vector<QueueId> removing_queues_;  // in the running checkpoint
   TimerQueue delays_;                     // by wall clock due time

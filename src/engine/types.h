@@ -56,7 +56,7 @@ constexpr bool is_workers_reason(DeadReason reason) {
 }
 
 // Why a job left the store. Never stored: totals and side tables are told at once.
-enum class EndReason : uint8_t { acked, cancelled, cleared, expired, dropped };
+enum class EndReason : uint8_t { acked, cancelled, cleared, expired, dropped, skipped };
 
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
 
@@ -127,6 +127,7 @@ struct QueueTotals {
   uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
   uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
   uint64_t chain_cut = 0;     // jobs of chains that never came to be, since one before them ended
+  uint64_t skipped = 0;       // ended because their group was full: OverlapRule::skip
 
   bool operator==(const QueueTotals&) const = default;
 };

@@ -79,7 +79,11 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+    out.overlap = static_cast<OverlapRule>(prng_.below(3));
+    if (out.overlap == OverlapRule::release)
+      out.overlap_ms = std::max<int64_t>(1, up_to_delay_max());
   }
+  if (prng_.below(2) == 0) out.tenant = keep("t" + bytes(key_bytes_max - 1));
   return out;
 }
 
@@ -504,6 +508,7 @@ bool same_command(const Command& a, const Command& b) {
       return a.ids == b.ids && a.delays_ms == b.delays_ms;
     case CommandType::promote:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
       return a.ids == b.ids;
     case CommandType::cancel:
       return a.queue == b.queue && a.ids == b.ids;

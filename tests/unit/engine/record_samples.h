@@ -23,10 +23,10 @@ constexpr CommandType all_command_types[] = {
     CommandType::import_jobs,  CommandType::import_end,      CommandType::kv_write,
     CommandType::batch_create, CommandType::batch_seal,      CommandType::batch_cancel,
     CommandType::batch_lost,   CommandType::batch_forget,    CommandType::transact,
-    CommandType::expire_jobs,  CommandType::reprioritise,    CommandType::progress,
-    CommandType::key_release,  CommandType::key_forget,      CommandType::dead_drop,
-    CommandType::drop_oldest,  CommandType::rate_rebase,     CommandType::cron_put,
-    CommandType::cron_remove,  CommandType::cron_fire,
+    CommandType::overlap,      CommandType::expire_jobs,     CommandType::reprioritise,
+    CommandType::progress,     CommandType::key_release,     CommandType::key_forget,
+    CommandType::dead_drop,    CommandType::drop_oldest,     CommandType::rate_rebase,
+    CommandType::cron_put,     CommandType::cron_remove,     CommandType::cron_fire,
 };
 
 class SampleMaker {
