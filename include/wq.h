@@ -101,6 +101,7 @@ done:
      progress note        0..4 KiB
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
+     rate key             1..512 bytes, any; rate_cost 1..1,000,000
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -128,6 +129,17 @@ done:
    or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
    are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
    about 600 bytes of memory and its key; groups without cost nothing.
+
+   RATE KEYS. wq_queue_config.key_rate_... is such a rate for the jobs of each rate key alone (one
+   of a customer, of a host that is called): a job that names a wq_job_spec.rate_key uses up
+   rate_cost of it when it is leased. Jobs of a key that is used up are parked as those of a full
+   group are, others go on, and who waits is woken when the next one may begin. The jobs of a key
+   keep their order: a dear one is not overtaken by cheap ones of its key and priority or a less
+   urgent one. A job that costs more than the burst waits until the burst is unused, and the key is
+   shut until all of its cost is paid; a cost over key_rate_count counts as that. What is used up is
+   stored like the rate of a queue, but a wq_export leaves it out: where a store moved to,
+   each key begins unused. A queue without key_rate_count holds no key back. A job has a group or a
+   rate key, not both (WQ_E_UNSUPPORTED). A key takes memory like a group until it is unused.
 
    5. CAVEATS
 
@@ -171,7 +183,8 @@ done:
    replay      dead -> ready with attempts 0
    kv row      a small value of yours under a key, changed in the same log as the jobs
    group       jobs of a queue with the same group key; a limit of them runs at once
-   parked      ready, but no slot of the group is free
+   rate key    jobs of a queue with the same rate key share a rate
+   parked      ready, but no slot of the group is free, or the rate key is used up
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -314,6 +327,7 @@ extern "C" {
 #define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
+#define WQ_CONFIG_KEY_RATE (1u << 26) /* all three of key_rate_... */
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -587,11 +601,14 @@ typedef struct wq_queue_config {
   int64_t rate_window_ms;    /* 1 ms .. 366 days; 0 without a limit */
   uint32_t group_limit;      /* jobs of one group that run at once; default 1. See GROUPS */
   uint32_t reserved_1;
+  uint32_t key_rate_count;   /* of the jobs of each rate key, as rate_count; see RATE KEYS */
+  uint32_t key_rate_burst;
+  int64_t key_rate_window_ms;
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT                                                                     \
   {                                                                                              \
     sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0                                                                               \
+        0, 0, 0, 0, 0, 0, 0                                                                      \
   }
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
@@ -616,8 +633,10 @@ typedef struct wq_queue_stats {
   uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
-  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
-  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
+  uint64_t parked;             /* of `ready`: jobs that wait for their group or rate key */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now. If all
+                                  ready jobs are parked: until the first of their rate keys does, if
+                                  that is later */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT                                                                      \
   {                                                                                              \
@@ -666,11 +685,14 @@ typedef struct wq_job_spec {
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
   uint32_t reserved_1;
+  wq_bytes rate_key;  /* any bytes; empty: none; not together with a group. See RATE KEYS */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_2;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT                                                                     \
   {                                                                                          \
     sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
-        {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0                   \
+        {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0  \
   }
 
 /* What became of one job of an enqueue. */
@@ -755,13 +777,17 @@ typedef struct wq_job {
   wq_bytes progress;     /* the last note of a worker; see wq_job_progress */
   int64_t first_dead_ms; /* when it died for the first time; kept over replays; 0: never */
   wq_bytes group;        /* key of its group; empty: none */
-  uint32_t parked;       /* 1: ready, but no slot of its group is free for it */
+  uint32_t parked;       /* 1: ready, but no slot of its group is free for it, or its rate key is
+                            used up */
   uint32_t reserved_0;
+  wq_bytes rate_key; /* empty: none */
+  uint32_t rate_cost;
+  uint32_t reserved_1;
 } wq_job;
 #define WQ_JOB_INIT                                                                          \
   {                                                                                          \
     sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-        {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0                              \
+        {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0             \
   }
 
 /* Which dead letters to list. */
@@ -977,12 +1003,15 @@ typedef struct wq_job_record {
   wq_bytes group;        /* key of its group; empty: none */
   uint32_t group_limit;  /* its own; 0: the queue's */
   uint32_t reserved_3;
+  wq_bytes rate_key;  /* empty: none */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_4;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                         \
   {                                                                                                \
     sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
         {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,    \
-        {NULL, 0}, 0, 0, {NULL, 0}, 0, 0                                                           \
+        {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0                                          \
   }
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
@@ -2396,8 +2425,8 @@ typedef struct wq_queue_error {
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
 #define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
-#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` \
-                                 */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue, or of its rate key, lets no job begin; \
+                                   job: until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2438,7 +2467,7 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
-  uint64_t parked;      /* ready jobs that wait for a slot of their group */
+  uint64_t parked;      /* ready jobs that wait for their group or rate key */
   int64_t rate_wait_ms; /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \

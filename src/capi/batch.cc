@@ -61,6 +61,8 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.progress = view_bytes(bytes_of(view.progress));
   out.first_dead_ms = view.first_dead_ms;
   out.group = view_bytes(envelope.group);
+  out.rate_key = view_bytes(envelope.rate_key);
+  out.rate_cost = envelope.rate_cost;
   out.parked = view.parked ? 1 : 0;
   return out;
 }

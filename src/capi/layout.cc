@@ -126,7 +126,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 400);
+WQ_SIZE(wq_queue_config, 416);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -154,6 +154,9 @@ WQ_AT(wq_queue_config, rate_burst, 380);
 WQ_AT(wq_queue_config, rate_window_ms, 384);
 WQ_AT(wq_queue_config, group_limit, 392);
 WQ_AT(wq_queue_config, reserved_1, 396);
+WQ_AT(wq_queue_config, key_rate_count, 400);
+WQ_AT(wq_queue_config, key_rate_burst, 404);
+WQ_AT(wq_queue_config, key_rate_window_ms, 408);
 
 WQ_SIZE(wq_queue_stats, 200);
 WQ_AT(wq_queue_stats, struct_size, 0);
@@ -183,7 +186,7 @@ WQ_AT(wq_queue_stats, job_bytes, 176);
 WQ_AT(wq_queue_stats, parked, 184);
 WQ_AT(wq_queue_stats, rate_wait_ms, 192);
 
-WQ_SIZE(wq_job_spec, 240);
+WQ_SIZE(wq_job_spec, 264);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -215,6 +218,9 @@ WQ_AT(wq_job_spec, idempotency_ms, 208);
 WQ_AT(wq_job_spec, group, 216);
 WQ_AT(wq_job_spec, group_limit, 232);
 WQ_AT(wq_job_spec, reserved_1, 236);
+WQ_AT(wq_job_spec, rate_key, 240);
+WQ_AT(wq_job_spec, rate_cost, 256);
+WQ_AT(wq_job_spec, reserved_2, 260);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -252,7 +258,7 @@ WQ_AT(wq_settle_item, error, 40);
 WQ_AT(wq_settle_item, reason, 56);
 WQ_AT(wq_settle_item, reserved_0, 60);
 
-WQ_SIZE(wq_job, 232);
+WQ_SIZE(wq_job, 256);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -284,6 +290,9 @@ WQ_AT(wq_job, first_dead_ms, 200);
 WQ_AT(wq_job, group, 208);
 WQ_AT(wq_job, parked, 224);
 WQ_AT(wq_job, reserved_0, 228);
+WQ_AT(wq_job, rate_key, 232);
+WQ_AT(wq_job, rate_cost, 248);
+WQ_AT(wq_job, reserved_1, 252);
 
 WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -355,7 +364,7 @@ WQ_AT(wq_queue_record, schedules, 48);
 WQ_AT(wq_queue_record, schedules_count, 56);
 WQ_AT(wq_queue_record, rate_used_ns, 64);
 
-WQ_SIZE(wq_job_record, 336);
+WQ_SIZE(wq_job_record, 360);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -401,6 +410,9 @@ WQ_AT(wq_job_record, first_dead_ms, 304);
 WQ_AT(wq_job_record, group, 312);
 WQ_AT(wq_job_record, group_limit, 328);
 WQ_AT(wq_job_record, reserved_3, 332);
+WQ_AT(wq_job_record, rate_key, 336);
+WQ_AT(wq_job_record, rate_cost, 352);
+WQ_AT(wq_job_record, reserved_4, 356);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

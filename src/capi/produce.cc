@@ -49,6 +49,11 @@ Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
   WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
   out.traits.group = as_text(group);
   out.traits.group_limit = in.group_limit;
+  if (in.reserved_2 != 0) return invalid_field("spec.reserved_2", "is not 0");
+  Bytes rate_key;
+  WQ_TRY(read_bytes(in.rate_key.data, in.rate_key.len, "rate_key", rate_key));
+  out.traits.rate_key = as_text(rate_key);
+  if (in.rate_cost != 0) out.traits.rate_cost = in.rate_cost;
   if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
   return read_spec_keys(in, out);
 }

@@ -7,12 +7,12 @@ namespace {
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
                                  WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
-                                 WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT;
+                                 WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT | WQ_CONFIG_KEY_RATE;
 static_assert(config_bits ==
               (config_max_running | config_max_retries | config_lease_ms | config_durability |
                config_backoff | config_version | config_job_ttl | config_max_depth |
                config_max_bytes | config_full_policy | config_dead_max_count |
-               config_dead_max_age_ms | config_rate | config_group_limit));
+               config_dead_max_age_ms | config_rate | config_group_limit | config_key_rate));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -114,6 +114,8 @@ void read_gates(const wq_queue_config& in, QueueConfig& out) {
   out.rate = {in.rate_count, in.rate_burst, in.rate_window_ms};
   if (out.rate.count != 0 && out.rate.burst == 0) out.rate.burst = 1;
   out.group_limit = in.group_limit;
+  out.key_rate = {in.key_rate_count, in.key_rate_burst, in.key_rate_window_ms};
+  if (out.key_rate.count != 0 && out.key_rate.burst == 0) out.key_rate.burst = 1;
 }
 
 wq_queue_config public_config(const QueueConfig& in) {
@@ -136,6 +138,9 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.rate_burst = in.rate.burst;
   out.rate_window_ms = in.rate.window_ms;
   out.group_limit = in.group_limit;
+  out.key_rate_count = in.key_rate.count;
+  out.key_rate_burst = in.key_rate.burst;
+  out.key_rate_window_ms = in.key_rate.window_ms;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }

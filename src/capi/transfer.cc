@@ -60,6 +60,8 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   tell_record_keys(job, out);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
+  out.rate_key = view_text(job.envelope.traits.rate_key);
+  out.rate_cost = job.envelope.traits.rate_cost;
   return out;
 }
 
@@ -225,6 +227,7 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
   if (in.reserved_3 != 0) return invalid_field("job.reserved_3", "is not 0");
+  if (in.reserved_4 != 0) return invalid_field("job.reserved_4", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
@@ -258,6 +261,10 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
   envelope.traits.group = as_text(group);
   envelope.traits.group_limit = in.group_limit;
+  Bytes rate_key;
+  WQ_TRY(read_bytes(in.rate_key.data, in.rate_key.len, "rate_key", rate_key));
+  envelope.traits.rate_key = as_text(rate_key);
+  if (in.rate_cost != 0) envelope.traits.rate_cost = in.rate_cost;
   if (in.headers_count > headers_count_max) {
     return Status(Code::too_large, "headers_count is over the limit of 1024");
   }

@@ -174,6 +174,7 @@ dropped.
   wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms
   wq queue set mail --rate 100/1m:20         # 20 at once after an idle time
   wq queue set mail --rate none --group-limit 2
+  wq queue set mail --key-rate 10/1s:5       # of each key of wq push --rate-key
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
   wq queue set mail --dead-max 10000 --dead-age 30d)");
   command.add_option("queue", o.queue, "Name")->required();
@@ -205,6 +206,8 @@ dropped.
                   "Drop dead letters this long after their death; 0: never")
       ->type_name("DURATION");
   command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
+      ->type_name("RATE");
+  command.add_option("--key-rate", o.key_rate, "The same for the jobs of each rate key by itself")
       ->type_name("RATE");
   command
       .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")

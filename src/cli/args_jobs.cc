@@ -21,6 +21,12 @@ void add_group(CLI::App& command, PushOptions& o) {
   command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->needs("--group");
+  command.add_option("--rate-key", o.rate_key, "The jobs of a key share the queue's --key-rate")
+      ->type_name("KEY")
+      ->excludes("--group");
+  command.add_option("--rate-cost", o.rate_cost, "What the job uses up of it; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--rate-key");
 }
 
 constexpr const char* push_footer =
@@ -45,6 +51,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
     {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
     {"payload":"x","group":"user-7","group_limit":2}
+    {"payload":"x","rate_key":"api.example.com","rate_cost":5}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job

@@ -20,13 +20,14 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max, group;
+  std::string delay, at, backoff, durability, payload_max, group, rate_key;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
   std::string expires, retry_until, timeout;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   uint32_t group_limit = 0;
+  uint32_t rate_cost = 0;  // 0: 1
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
@@ -140,7 +141,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl, rate;
+  std::string lease, backoff, durability, job_ttl, rate, key_rate;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;

@@ -115,6 +115,13 @@ Record queue_record(const wq_queue_record& queue) {
         .add("used_ns", queue.rate_used_ns);
     settings.add("rate", std::move(rate));
   }
+  if (config.key_rate_count != 0) {
+    Record rate;
+    rate.add("count", config.key_rate_count)
+        .add("window_ms", config.key_rate_window_ms)
+        .add("burst", config.key_rate_burst);
+    settings.add("key_rate", std::move(rate));
+  }
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -188,6 +195,9 @@ Record job_record(const wq_job_record& job) {
   if (job.group.len > 0) {
     record.add_bytes("group", view_of(job.group));
     if (job.group_limit != 0) record.add("group_limit", job.group_limit);
+  }
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key)).add("rate_cost", job.rate_cost);
   }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {

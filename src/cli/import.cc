@@ -189,9 +189,17 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
   return used_ns;
 }
 
+void read_key_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.key_rate", json);
+  config.key_rate_count = members.small("count");
+  config.key_rate_window_ms = members.time("window_ms");
+  config.key_rate_burst = members.small("burst");
+  members.finish();
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, group;
+  std::string payload, last_error, progress, key, idempotency_key, group, rate_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -210,6 +218,7 @@ struct ImportedJob {
     record.key = bytes_of(key);
     record.idempotency_key = bytes_of(idempotency_key);
     record.group = bytes_of(group);
+    record.rate_key = bytes_of(rate_key);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -278,6 +287,10 @@ void read_job(Members& members, ImportedJob& job) {
   }
   if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
   if (members.has("group_limit")) record.group_limit = members.small("group_limit");
+  if (members.has("rate_key") || members.has("rate_key_base64")) {
+    job.rate_key = members.bytes("rate_key");
+    record.rate_cost = members.small("rate_cost");
+  }
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   job.payload = members.bytes("payload");
@@ -360,6 +373,7 @@ class Importer {
     // Exports of before there were rates and groups have none.
     config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
     const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+    if (settings.has("key_rate")) read_key_rate(settings.get("key_rate"), config);
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;

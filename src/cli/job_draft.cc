@@ -146,10 +146,9 @@ std::string backoff_text(const wq_queue_config& config) {
   }
 }
 
-void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config) {
-  config.rate_count = config.rate_burst = 0;
-  config.rate_window_ms = 0;
-  if (text == "none") return;
+RateParts parse_rate(std::string_view option, std::string_view text) {
+  RateParts rate;
+  if (text == "none") return rate;
   const auto number = [&](std::string_view digits) -> uint32_t {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -163,21 +162,22 @@ void parse_rate(std::string_view option, std::string_view text, wq_queue_config&
   const size_t slash = text.find('/');
   const size_t colon = text.find(':');
   const bool has_burst = colon != text.npos;
-  config.rate_count = number(text.substr(0, slash));
+  rate.count = number(text.substr(0, slash));
   if (slash == text.npos || (has_burst && colon < slash)) number("");
-  config.rate_window_ms =
+  rate.window_ms =
       parse_duration_ms(option, text.substr(slash + 1, has_burst ? colon - slash - 1 : text.npos));
-  config.rate_burst = has_burst ? number(text.substr(colon + 1)) : 1;
-  if (config.rate_window_ms == 0) number("");
-  if (config.rate_burst > config.rate_count) {
+  rate.burst = has_burst ? number(text.substr(colon + 1)) : 1;
+  if (rate.window_ms == 0) number("");
+  if (rate.burst > rate.count) {
     fail_usage(std::string(option) + ": a burst can not be more than the rate");
   }
+  return rate;
 }
 
-std::string rate_text(const wq_queue_config& config) {
-  if (config.rate_count == 0) return "no limit";
-  return std::to_string(config.rate_count) + "/" + format_exact_duration(config.rate_window_ms) +
-         (config.rate_burst > 1 ? ":" + std::to_string(config.rate_burst) : "");
+std::string rate_text(const RateParts& rate) {
+  if (rate.count == 0) return "no limit";
+  return std::to_string(rate.count) + "/" + format_exact_duration(rate.window_ms) +
+         (rate.burst > 1 ? ":" + std::to_string(rate.burst) : "");
 }
 
 std::pair<std::string, std::string> parse_header(std::string_view text) {
@@ -207,6 +207,10 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
   if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
   if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
+  if (draft.rate_key.size() > group_bytes_max) return "rate_key: over 512 bytes";
+  if (draft.rate_cost > rate_count_max) return "rate_cost: outside 1 to 1,000,000";
+  if (draft.rate_cost != 0 && draft.rate_key.empty()) return "rate_cost: without a rate_key";
+  if (!draft.rate_key.empty() && !draft.group.empty()) return "rate_key: not together with group";
   std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
   if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
@@ -232,6 +236,8 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.max_attempts = draft.max_attempts;
     spec.group = bytes_of(draft.group);
     spec.group_limit = draft.group_limit;
+    spec.rate_key = bytes_of(draft.rate_key);
+    spec.rate_cost = draft.rate_cost;
     spec.backoff_kind = draft.backoff.kind;
     spec.backoff_base_ms = draft.backoff.base_ms;
     spec.backoff_max_ms = draft.backoff.max_ms;

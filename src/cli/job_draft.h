@@ -26,8 +26,13 @@ struct Backoff {
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
 // 100/1m, 100/1m:20 or none, into the rate_ fields.
-void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config);
-std::string rate_text(const wq_queue_config& config);
+struct RateParts {
+  uint32_t count = 0;  // 0: no limit
+  uint32_t burst = 0;
+  int64_t window_ms = 0;
+};
+RateParts parse_rate(std::string_view option, std::string_view text);
+std::string rate_text(const RateParts& rate);
 
 struct JobDraft {
   std::string payload;
@@ -43,6 +48,8 @@ struct JobDraft {
   JobKeys keys;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
+  std::string rate_key;
+  uint32_t rate_cost = 0;  // 0: 1
 };
 
 // "NAME=VALUE"

@@ -123,6 +123,11 @@ Record job_record(const Batch& batch, size_t i) {
     record.add_bytes("group", view_of(job.group));
     record.add("parked", job.parked != 0);
   }
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key))
+        .add("rate_cost", job.rate_cost)
+        .add("parked", job.parked != 0);
+  }
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
@@ -151,6 +156,11 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   if (job.group.len > 0) {
     card.add("  group", printable(view_of(job.group), 60) +
                             (job.parked != 0 ? ", waits for others of it" : ""));
+  }
+  if (job.rate_key.len > 0) {
+    card.add("  rate key", printable(view_of(job.rate_key), 60) + ", cost " +
+                               format_count(job.rate_cost) +
+                               (job.parked != 0 ? ", used up for now" : ""));
   }
   card.add("  enqueued", time_and_age(job.enqueued_ms));
   if (job.ready_ms != 0) card.add("  ready", time_and_age(job.ready_ms));

@@ -50,7 +50,8 @@ void add_hints(uint32_t why, const Hints& about, std::vector<std::string>& out) 
        "wq explain " + std::to_string(about.holder) + "  tells of the job that is held longest");
   hint(WQ_WHY_SLOTS, "wq queue set " + about.queue + " --max-running N  changes the limit");
   hint(WQ_WHY_GROUP, "wq queue set " + about.queue + " --group-limit N  changes that limit");
-  hint(WQ_WHY_RATE, "wq queue set " + about.queue + " --rate RATE  changes the rate");
+  hint(WQ_WHY_RATE, "wq queue set " + about.queue +
+                        " --rate RATE  changes the rate, --key-rate that of its keys");
   if (about.token.empty()) {
     hint(WQ_WHY_EMPTY, "wq push -q " + about.queue + " PAYLOAD  enqueues a job");
   } else {

@@ -69,7 +69,17 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
   set_limits(options, config);
   if (!options.rate.empty()) {
     config.fields |= WQ_CONFIG_RATE;
-    parse_rate("--rate", options.rate, config);
+    const RateParts rate = parse_rate("--rate", options.rate);
+    config.rate_count = rate.count;
+    config.rate_burst = rate.burst;
+    config.rate_window_ms = rate.window_ms;
+  }
+  if (!options.key_rate.empty()) {
+    config.fields |= WQ_CONFIG_KEY_RATE;
+    const RateParts rate = parse_rate("--key-rate", options.key_rate);
+    config.key_rate_count = rate.count;
+    config.key_rate_burst = rate.burst;
+    config.key_rate_window_ms = rate.window_ms;
   }
   if (options.group_limit >= 0) {
     config.fields |= WQ_CONFIG_GROUP_LIMIT;
@@ -168,7 +178,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age, --rate, --group-limit");
+        "--dead-age, --rate, --key-rate, --group-limit");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

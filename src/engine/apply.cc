@@ -72,7 +72,7 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
-  state.settle_gates(queue);
+  state.rebase_keys(queue, command.now_ms);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
 }
@@ -147,6 +147,7 @@ Status apply_drop(State& state, const Command& command, Queue* queue) {
 
 Status apply_lease(State& state, const Command& command) {
   if (command.first_generation < state.next_generation) return misfit(command, "old generation");
+  state.pass_time(command.now_ms);
   Generation generation = command.first_generation;
   size_t i = 0;
   for (const LeaseGroup& group : command.groups) {
@@ -366,6 +367,7 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_drop(state, command, queue);
     case CommandType::rate_rebase:
       queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+      state.rebase_keys(queue, command.now_ms);
       return {};
     default:
       return misfit(command, "unknown type");

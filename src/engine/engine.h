@@ -214,7 +214,7 @@ struct QueueStats {
   Rates rates;
   Histogram lease_wait_ms;
   AttemptCounts attempts;
-  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  uint64_t parked = 0;       // ready jobs that wait for their group or rate key
   int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
@@ -269,6 +269,7 @@ enum ConfigField : uint32_t {
   config_dead_max_age_ms = 1u << 20,
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
+  config_key_rate = 1u << 26,
 };
 
 struct CheckpointContent;
@@ -516,11 +517,11 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
-    std::string group;  // set: its line
+    std::string gate;  // set: the line of this group or rate key
 
     LaneId() = default;
     LaneId(const Queue& of, const Lane& lane)
-        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
+        : queue(of.id), priority(lane.priority), gate(lane.gate ? lane.gate->name : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
@@ -650,6 +651,7 @@ class Engine {
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void open_gates(int64_t now_ms) WQ_REQUIRES(mutex_);
   void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
   void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
@@ -720,7 +722,7 @@ class Engine {
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
-  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;

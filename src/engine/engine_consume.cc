@@ -1,5 +1,6 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/admit.h"
@@ -124,9 +125,12 @@ uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
 
 // After a step back of the clock the wait is counted from now.
 Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
-  for (const Queue* queue : queues) {
+  for (Queue* queue : queues) {
     const int64_t tat_ns = queue->rate_tat_ns;
-    if (rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
+    const bool went_back = now_ms < std::exchange(queue->keys_ms, now_ms);
+    const bool keys =
+        went_back && state_.keys_ahead(*queue, now_ms) && !WQ_PLANTED(key_clock_ignored);
+    if (!keys && rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
     Command& command = begin(CommandType::rate_rebase, now_ms);
     command.queue = queue->id;
     WQ_TRY(commit(command).take_status());
@@ -145,7 +149,7 @@ void Engine::want_refill(Queue* queue, Lane& lane) {
 // only in the store, or at one that did not start in time.
 uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                       PickEnd& end) {
-  LanePicker picker(lane, picked_);
+  LanePicker picker(lane, picked_, now.wall_ms);
   uint32_t taken = 0;
   Queue* queue = nullptr;
   while (taken < most) {
@@ -172,13 +176,14 @@ uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, co
 
 // The gates that pick() has counted in go back to what they are; lines that run short are read on.
 void Engine::let_picked_go() {
-  for (GroupGate* gate : picked_) {
+  for (KeyGate* gate : picked_) {
     for (const auto& line : gate->lines) {
       if (line->cold_count > 0 && line->head_count <= gate->picked) {
         want_refill(gate->queue, *line);
       }
     }
     gate->picked = 0;
+    gate->passed_over = false;
   }
   picked_.clear();
 }

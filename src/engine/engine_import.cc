@@ -59,6 +59,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
   WQ_TRY(admit_keys(job.envelope.traits));
   WQ_TRY(admit_group(job.envelope.traits));
+  WQ_TRY(admit_rate_key(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   JobSpec spec;
   spec.payload = job.envelope.payload;

@@ -277,7 +277,9 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
       if (const Job* job = state_.find(job_id)) {
         if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
         JobView view;
-        view_of(*job, now(), view);
+        const Now at = now();
+        open_gates(at.wall_ms);
+        view_of(*job, at, view);
         view.queue_name = queue->name;
         return view;
       }
@@ -289,6 +291,7 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
     if (version != store_version_ || state_.find(job_id)) continue;
     WQ_TRY_SET(Queue * queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
+    open_gates(wall_ms());
     return view_of_stored(std::move(stored), *queue);
   }
 }
@@ -335,9 +338,9 @@ namespace {
 // is_parked() of a job that is only in the store; it may be true as well for the second and later
 // ones of a line that find a slot.
 bool is_parked_in_store(const Queue& queue, const StoredJob& stored) {
-  const auto found = queue.gates.find(group_of(stored.body));
+  const auto found = queue.gates.find(gate_name_of(stored.body));
   if (found == queue.gates.end()) return false;
-  const GroupGate& gate = *found->second;
+  const KeyGate& gate = *found->second;
   uint64_t free = gate.free_slots();
   for (const auto& line : gate.lines) {
     if (line->priority == stored.row.priority) {

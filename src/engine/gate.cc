@@ -9,42 +9,49 @@
 namespace wq {
 namespace {
 
-constexpr char gate_row_mark = 'g';
 constexpr size_t gate_key_head_bytes = 1 + sizeof(QueueId);
-constexpr size_t row_head_bytes = 12;
+size_t row_head_bytes(char kind) {
+  return kind == GateName::rate_key ? 16 : 12;
+}
 constexpr size_t row_line_bytes = 17;
 // A gate, its place in the queue's map, one line and its place among the open ones.
 constexpr uint64_t gate_overhead_bytes = 512;
 
-uint64_t bytes_of(const GroupGate& gate) {
-  return sizeof(GroupGate) + gate.key.size() + gate_overhead_bytes;
+uint64_t bytes_of(const KeyGate& gate) {
+  return sizeof(KeyGate) + gate.name.size() + gate_overhead_bytes;
 }
 
 }  // namespace
 
 // ---- rows
 
-std::string gate_row_key(QueueId queue, std::string_view group) {
-  std::string key(1, gate_row_mark);
+std::string gate_row_key(QueueId queue, const GateName& name) {
+  std::string key(1, name.kind);
   put_be32(key, queue);
-  key.append(group);
+  key.append(name.key);
   return key;
 }
 
 std::optional<GateKey> parse_gate_row_key(std::string_view key) {
-  if (key.size() <= gate_key_head_bytes || key.front() != gate_row_mark) return std::nullopt;
+  if (key.size() <= gate_key_head_bytes) return std::nullopt;
+  if (key.front() != GateName::group && key.front() != GateName::rate_key) return std::nullopt;
   const QueueId queue = get_be32(key.data() + 1);
-  const std::string_view group = key.substr(gate_key_head_bytes);
-  if (queue == 0 || group.size() > key_bytes_max) return std::nullopt;
-  return GateKey{queue, group};
+  const GateName name(key.front(), key.substr(gate_key_head_bytes));
+  if (queue == 0 || name.key.size() > key_bytes_max) return std::nullopt;
+  return GateKey{queue, name};
 }
 
-std::string encode_gate_row(const GateRow& row) {
-  std::string out(row_head_bytes + row.lines.size() * row_line_bytes, '\0');
+std::string encode_gate_row(char kind, const GateRow& row) {
+  const size_t head_bytes = row_head_bytes(kind);
+  std::string out(head_bytes + row.lines.size() * row_line_bytes, '\0');
   auto* at = reinterpret_cast<std::byte*>(out.data());
-  store_le(at, row.limit);
-  store_le(at + 4, row.number);
-  at += row_head_bytes;
+  if (kind == GateName::rate_key) {
+    store_le(at, row.tat_ns);
+  } else {
+    store_le(at, row.limit);
+  }
+  at += head_bytes;
+  store_le(at - sizeof row.number, row.number);
   for (const LaneRow& line : row.lines) {
     store_le(at, line.priority);
     store_le(at + 1, line.head_hint);
@@ -54,16 +61,27 @@ std::string encode_gate_row(const GateRow& row) {
   return out;
 }
 
-std::optional<GateRow> decode_gate_row(std::string_view bytes) {
-  if (bytes.size() < row_head_bytes + row_line_bytes) return std::nullopt;
-  if ((bytes.size() - row_head_bytes) % row_line_bytes != 0) return std::nullopt;
+std::optional<GateRow> decode_gate_row(char kind, std::string_view bytes) {
+  const bool is_rate = kind == GateName::rate_key;
+  const size_t head_bytes = row_head_bytes(kind);
+  if (bytes.size() < head_bytes || (bytes.size() - head_bytes) % row_line_bytes != 0) {
+    return std::nullopt;
+  }
   const std::byte* at = as_bytes(bytes).data();
-  GateRow row;
-  row.limit = load_le<uint32_t>(at);
-  row.number = load_le<uint64_t>(at + 4);
-  if (row.number == 0) return std::nullopt;
   const std::byte* end = at + bytes.size();
-  for (at += row_head_bytes; at != end; at += row_line_bytes) {
+  GateRow row;
+  if (is_rate) {
+    row.tat_ns = load_le<int64_t>(at);
+  } else {
+    row.limit = load_le<uint32_t>(at);
+  }
+  at += head_bytes;
+  row.number = load_le<uint64_t>(at - sizeof row.number);
+  const bool has_lines = at != end;
+  if (row.tat_ns < 0 || has_lines != (row.number != 0) || !(has_lines || is_rate)) {
+    return std::nullopt;
+  }
+  for (; at != end; at += row_line_bytes) {
     const LaneRow line{load_le<uint8_t>(at), load_le<uint64_t>(at + 1), load_le<uint64_t>(at + 9)};
     const bool in_order = row.lines.empty() || row.lines.back().priority < line.priority;
     if (!in_order || line.count == 0 || line.head_hint == 0) return std::nullopt;
@@ -74,13 +92,14 @@ std::optional<GateRow> decode_gate_row(std::string_view bytes) {
 
 // ---- gates
 
-std::string group_of(const BodyRef& body) {
-  const auto traits = trusted_traits(body.bytes());
-  return traits ? std::string(traits->group) : std::string();
+std::string gate_name_of(const BodyRef& body) {
+  const EnvelopeView view = trusted_envelope(body.bytes());
+  return view.rate_key.empty() ? GateName(GateName::group, as_text(view.group)).owned()
+                               : GateName(GateName::rate_key, as_text(view.rate_key)).owned();
 }
 
 bool is_parked(const Job& job) {
-  const GroupGate* gate = job.gate;
+  const KeyGate* gate = job.gate;
   if (job.state != JobState::ready || !gate || gate->parked == 0) return false;
   uint64_t free = gate->free_slots();
   for (const auto& line : gate->lines) {
@@ -92,25 +111,25 @@ bool is_parked(const Job& job) {
   return true;
 }
 
-GroupGate* State::gate_of(Queue* queue, std::string_view group) {
-  if (const auto found = queue->gates.find(group); found != queue->gates.end()) {
+KeyGate* State::gate_of(Queue* queue, const GateName& name) {
+  if (const auto found = queue->gates.find(name); found != queue->gates.end()) {
     return found->second.get();
   }
-  auto gate = std::make_unique<GroupGate>();
+  auto gate = std::make_unique<KeyGate>();
   gate->queue = queue;
-  gate->key = group;
+  gate->name = name.owned();
   resident_bytes_ += bytes_of(*gate);
-  return queue->gates.emplace(group, std::move(gate)).first->second.get();
+  return queue->gates.emplace(gate->name, std::move(gate)).first->second.get();
 }
 
-void State::touch(GroupGate& gate) {
+void State::touch(KeyGate& gate) {
   if (gate.changed) return;
   gate.changed = true;
   changed_gates_.push_back(&gate);
 }
 
 void State::enter_line(Job* job) {
-  GroupGate& gate = *gate_of(job->queue, group_of(*job));
+  KeyGate& gate = *gate_of(job->queue, gate_name_of(*job));
   if (job->traits->group_limit != 0) gate.limit = job->traits->group_limit;
   if (gate.waiting++ == 0) gate.number = job->position;
   job->gate = &gate;
@@ -120,16 +139,25 @@ void State::enter_line(Job* job) {
 }
 
 void State::hold_slot(Job* job) {
-  if (group_of(*job).empty()) return;
-  GroupGate& gate = *gate_of(job->queue, group_of(*job));
+  if (!job->traits || job->traits->group.empty()) return;
+  KeyGate& gate = *gate_of(job->queue, gate_name_of(*job));
   if (gate.limit == 0) gate.limit = job->traits->group_limit;
   ++gate.running;
   job->gate = &gate;
   settle_gate(gate);
 }
 
+void State::charge_key(const Job& job) {
+  if (job.traits->rate_key.empty()) return;
+  KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  gate.tat_ns =
+      cost_charged(job.queue->config.key_rate, gate.tat_ns, time_ms_, job.traits->rate_cost);
+  touch(gate);
+  settle_gate(gate);
+}
+
 void State::leave_gate(Job* job) {
-  GroupGate& gate = *std::exchange(job->gate, nullptr);
+  KeyGate& gate = *std::exchange(job->gate, nullptr);
   if (std::exchange(job->line, 0) != 0) {
     --gate.waiting;
     touch(gate);
@@ -139,8 +167,41 @@ void State::leave_gate(Job* job) {
   settle_gate(gate);
 }
 
-void State::settle_gate(GroupGate& gate) {
+// When it is to be settled again, for time alone. Keys that nobody waits for are dropped once in a
+// second, all together.
+void State::set_timer(KeyGate& gate, int64_t wait_ms) {
+  constexpr int64_t ns_per_s = 1'000'000'000;
+  int64_t due_ms = 0;
+  if (gate.shut) {
+    due_ms = time_ms_ + wait_ms;
+  } else if (gate.waiting == 0 && gate.is_ahead(time_ms_)) {
+    due_ms = (gate.tat_ns / ns_per_s + 1) * 1'000;
+  }
+  if (due_ms == gate.due_ms) return;
+  if (gate.due_ms != 0) timed_gates_.erase({gate.due_ms, &gate});
+  gate.due_ms = due_ms;
+  if (due_ms == 0) return;
+  const auto at = timed_gates_.emplace(due_ms, &gate).first;
+  gate_timer_moved |= at == timed_gates_.begin();
+}
+
+void State::pass_time(int64_t now_ms) {
+  time_ms_ = now_ms;
+  while (!timed_gates_.empty() && timed_gates_.begin()->first <= now_ms) {
+    KeyGate& gate = *timed_gates_.begin()->second;
+    Queue* queue = gate.queue;
+    settle_gate(gate);  // moves its timer, or ends it
+    want_wake(queue);
+  }
+}
+
+void State::settle_gate(KeyGate& gate) {
   Queue& queue = *gate.queue;
+  if (gate.is_rate()) {
+    const int64_t wait_ms = gate.waiting > 0 ? gate.wait_ms(time_ms_) : 0;
+    gate.shut = wait_ms > 0;
+    set_timer(gate, wait_ms);
+  }
   const uint64_t free = gate.free_slots();
   const uint64_t parked = gate.waiting > free ? gate.waiting - free : 0;
   queue.parked += parked - gate.parked;
@@ -159,19 +220,43 @@ void State::settle_gate(GroupGate& gate) {
   if (gate.waiting > 0) return;
   gate.number = 0;
   gate.lines.clear();
-  if (gate.running == 0 && !gate.changed) drop_gate(gate);
+  if (gate.running > 0 || gate.is_ahead(time_ms_)) return;
+  if (gate.stored) touch(gate);  // its row goes
+  if (!gate.changed) drop_gate(gate);
 }
 
-void State::drop_gate(GroupGate& gate) {
+void State::drop_gate(KeyGate& gate) {
   resident_bytes_ -= bytes_of(gate);
   Queue& queue = *gate.queue;
-  queue.gates.erase(queue.gates.find(gate.key));
+  queue.gates.erase(queue.gates.find(gate.name));
 }
 
 void State::settle_gates(Queue* queue) {
-  std::vector<GroupGate*> all;  // settling may drop one
+  std::vector<KeyGate*> all;  // settling may drop one
   for (const auto& [key, gate] : queue->gates) all.push_back(gate.get());
-  for (GroupGate* gate : all) settle_gate(*gate);
+  for (KeyGate* gate : all) settle_gate(*gate);
+}
+
+bool State::keys_ahead(const Queue& queue, int64_t now_ms) const {
+  return std::any_of(queue.gates.begin(), queue.gates.end(), [&](const auto& entry) {
+    const int64_t tat_ns = entry.second->tat_ns;
+    return cost_rebased(queue.config.key_rate, tat_ns, now_ms) != tat_ns;
+  });
+}
+
+void State::rebase_keys(Queue* queue, int64_t now_ms) {
+  time_ms_ = now_ms;
+  for (const auto& [name, gate] : queue->gates) {
+    if (!gate->is_rate()) continue;
+    const int64_t tat_ns = cost_rebased(queue->config.key_rate, gate->tat_ns, now_ms);
+    if (std::exchange(gate->tat_ns, tat_ns) != tat_ns) touch(*gate);
+  }
+  settle_gates(queue);
+}
+
+void State::forget_keys(Queue* queue) {
+  for (const auto& [name, gate] : queue->gates) gate->tat_ns = 0;
+  settle_gates(queue);
 }
 
 // Every job that waits in a line; they are garbage from here on.
@@ -190,16 +275,17 @@ void State::clear_lines(Queue* queue) {
 }
 
 Status State::load_gate(std::string_view key, std::string_view value) {
-  const auto name = parse_gate_row_key(key);
-  const auto row = decode_gate_row(value);
-  Queue* queue = name ? find_queue(name->queue) : nullptr;
-  if (!row || !queue || queue->gates.contains(name->group)) {
+  const auto place = parse_gate_row_key(key);
+  const auto row = place ? decode_gate_row(place->name.kind, value) : std::nullopt;
+  Queue* queue = row ? find_queue(place->queue) : nullptr;
+  if (!queue || queue->gates.contains(place->name)) {
     return Status(Code::corrupt,
-                  "db: family meta: the row of a group is out of place; run wq "
+                  "db: family meta: the row of a group or rate key is out of place; run wq "
                   "verify, then restore a backup");
   }
-  GroupGate& gate = *gate_of(queue, name->group);
+  KeyGate& gate = *gate_of(queue, place->name);
   gate.limit = row->limit;
+  gate.tat_ns = row->tat_ns;
   gate.number = row->number;
   gate.stored = true;
   for (const LaneRow& line_row : row->lines) {
@@ -215,34 +301,67 @@ Status State::load_gate(std::string_view key, std::string_view value) {
 
 std::vector<GateChange> State::take_changed_gates() {
   std::vector<GateChange> out;
-  for (GroupGate* gate : std::exchange(changed_gates_, {})) {
+  for (KeyGate* gate : std::exchange(changed_gates_, {})) {
     gate->changed = false;
-    const bool has_row = gate->waiting > 0;
+    const bool is_ahead = gate->is_ahead(time_ms_) && !WQ_PLANTED(key_kept_in_memory_only);
+    const bool has_row = gate->waiting > 0 || is_ahead;
+    std::string key = gate_row_key(gate->queue->id, gate->name);
     if (has_row) {
       GateRow row;
       row.limit = gate->limit;
+      row.tat_ns = gate->tat_ns;
       row.number = gate->number;
       for (const auto& line : gate->lines) {
         if (line->count == 0) continue;
         row.lines.push_back(LaneRow{line->priority, line->first_position(0), line->count});
       }
-      out.push_back({gate_row_key(gate->queue->id, gate->key), encode_gate_row(row)});
+      out.push_back({std::move(key), encode_gate_row(gate->name[0], row)});
     } else if (gate->stored) {
-      out.push_back({gate_row_key(gate->queue->id, gate->key), std::nullopt});
+      out.push_back({std::move(key), std::nullopt});
     }
     gate->stored = has_row;
-    if (!has_row && gate->running == 0) drop_gate(*gate);
+    if (!has_row && gate->running == 0 && gate->due_ms == 0) drop_gate(*gate);
   }
   return out;
 }
 
-Lane* State::find_lane(Queue* queue, std::string_view group, uint8_t priority) const {
-  if (group.empty()) return &queue->lane(priority);
-  const auto found = queue->gates.find(group);
+Lane* State::find_lane(Queue* queue, const GateName& name, uint8_t priority) const {
+  if (name.empty()) return &queue->lane(priority);
+  const auto found = queue->gates.find(name);
   return found == queue->gates.end() ? nullptr : found->second->find_line(priority);
 }
 
+int64_t KeyGate::wait_ms(int64_t now_ms) const {
+  uint32_t cost = 1;  // of a job that is only in the store, until it is read
+  for (const auto& line : lines) {
+    if (line->count == 0) continue;
+    if (const Job* job = line->head.front()) cost = job->traits->rate_cost;
+    break;
+  }
+  return cost_wait_ms(queue->config.key_rate, tat_ns, now_ms, cost);
+}
+
+bool KeyGate::is_ahead(int64_t now_ms) const {
+  constexpr int64_t ns_per_ms = 1'000'000;
+  return tat_ns > 0 && tat_ns / ns_per_ms >= now_ms && queue->config.key_rate.count != 0;
+}
+
 // ---- picking
+
+bool KeyGate::has_room(const Job* job, int64_t now_ms) {
+  if (!is_rate()) return free_slots() > 0;
+  if (passed_over || !job) return !passed_over;
+  passed_over = cost_wait_ms(queue->config.key_rate, picked > 0 ? picked_tat_ns : tat_ns, now_ms,
+                             job->traits->rate_cost) > 0;
+  return !passed_over;
+}
+
+void KeyGate::pick(const Job& job, int64_t now_ms) {
+  if (picked++ == 0) picked_tat_ns = tat_ns;
+  if (!is_rate()) return;
+  picked_tat_ns =
+      cost_charged(queue->config.key_rate, picked_tat_ns, now_ms, job.traits->rate_cost);
+}
 
 namespace {
 
@@ -257,15 +376,25 @@ uint64_t place_of(const LineOrder& lines, LineOrder::const_iterator line) {
 LanePicker::LanePicker(const Lane& lane)
     : lane_(lane), own_(lane.head.front()), open_(lane.open.begin()), shut_(lane.shut.begin()) {}
 
-LanePicker::LanePicker(const Lane& lane, std::vector<GroupGate*>& picked) : LanePicker(lane) {
+LanePicker::LanePicker(const Lane& lane, std::vector<KeyGate*>& picked, int64_t now_ms)
+    : LanePicker(lane) {
   picked_ = &picked;
+  now_ms_ = now_ms;
   shut_ = lane.shut.end();
+}
+
+bool LanePicker::may_give(const Lane* line, const Job* job) {
+  if (line->gate->has_room(job, now_ms_)) return true;
+  if (line->gate->passed_over) picked_->push_back(line->gate);
+  return false;
 }
 
 void LanePicker::skip_shut() {
   if (!picked_ || WQ_PLANTED(group_limit_unchecked)) return;
-  while (open_ != lane_.open.end() && open_->second->gate->free_slots() == 0) ++open_;
-  while (!again_.empty() && again_.front().line->gate->free_slots() == 0) {
+  while (open_ != lane_.open.end() && !may_give(open_->second, open_->second->head.front())) {
+    ++open_;
+  }
+  while (!again_.empty() && !may_give(again_.front().line, again_.front().job)) {
     std::pop_heap(again_.begin(), again_.end(), later);
     again_.pop_back();
   }
@@ -276,7 +405,10 @@ Job* LanePicker::take(Lane* line, Job* job) {
     cold_ = line;
     return nullptr;
   }
-  if (picked_ && line->gate->picked++ == 0) picked_->push_back(line->gate);
+  if (picked_) {
+    if (line->gate->picked == 0) picked_->push_back(line->gate);
+    line->gate->pick(*job, now_ms_);
+  }
   Job* following = line->head.next(job);
   if (following || line->cold_count > 0) {
     again_.push_back({following ? following->position : line->cold_low, line, following});

@@ -21,7 +21,7 @@ struct Counts {
   uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
   std::map<std::pair<std::string, uint8_t>, uint64_t> by_line;
-  std::map<std::string, uint64_t> slots;  // leased and running jobs, by group
+  std::map<std::string, uint64_t> slots;  // leased and running jobs, by the names of their groups
 };
 
 class Scanner {
@@ -69,7 +69,8 @@ class Scanner {
       const Queue* queue = state_.find_queue(row.queue);
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
-      count(queue, row.state, row.priority, job.value().body.size(), group_of(job.value().body));
+      count(queue, row.state, row.priority, job.value().body.size(),
+            gate_name_of(job.value().body));
       if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
@@ -83,7 +84,7 @@ class Scanner {
     state_.jobs().for_each([&](const Job* job) {
       if (!State::is_live(job)) return;
       ++report_.jobs;
-      count(job->queue, job->state, job->priority, job->body.size(), group_of(*job));
+      count(job->queue, job->state, job->priority, job->body.size(), gate_name_of(*job).owned());
       if (job->key_until_ms == key_no_end) ++jobs_holding_;
       const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
       const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
@@ -97,18 +98,18 @@ class Scanner {
   }
 
   void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes,
-             std::string_view group) {
+             const std::string& gate) {
     Counts& counts = counts_[queue->id];
     ++counts.by_state[static_cast<size_t>(state)];
     counts.bytes[static_cast<size_t>(state)] += bytes;
     bytes_ += bytes;
     const bool held = state == JobState::leased || state == JobState::running;
-    if (held && !group.empty()) ++counts.slots[std::string(group)];
+    if (held && GateName(gate).kind == GateName::group) ++counts.slots[gate];
     if (state != JobState::ready) return;
-    if (group.empty()) {
+    if (gate.empty()) {
       ++counts.by_lane[priority];
     } else {
-      ++counts.by_line[{std::string(group), priority}];
+      ++counts.by_line[{gate, priority}];
     }
   }
 
@@ -139,7 +140,7 @@ class Scanner {
     if (!queue || !is_live_row(queue, row)) return {};
     std::string expected;
     if (row.state == JobState::ready) {
-      const auto gate = queue->gates.find(group_of(job.value().body));
+      const auto gate = queue->gates.find(gate_name_of(job.value().body));
       expected = gate == queue->gates.end()
                      ? ready_key(row.queue, row.priority, row.position)
                      : line_key(row.queue, gate->second->number, row.priority, row.position);

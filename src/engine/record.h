@@ -155,6 +155,8 @@ struct EnvelopeView {
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
   Bytes group;  // empty = none
+  Bytes rate_key;
+  uint32_t rate_cost = 1;
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count

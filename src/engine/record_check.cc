@@ -304,6 +304,10 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
   if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
+  if (traits.rate_key.size() > key_bytes_max) return "length of a rate key";
+  if (traits.rate_cost == 0 || traits.rate_cost > rate_count_max) return "cost of a job";
+  if (traits.rate_key.empty() && traits.rate_cost != 1) return "cost without a rate key";
+  if (!traits.rate_key.empty() && !traits.group.empty()) return "rate key beside a group";
   return check_keys(traits);
 }
 
@@ -354,6 +358,7 @@ const char* check_config(const QueueConfig& config) {
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
+  if (const char* reason = check_rate(config.key_rate)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }

@@ -89,6 +89,9 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_rate_count(config.rate.count);
   table.add_rate_burst(config.rate.burst);
   table.add_group_limit(config.group_limit);
+  table.add_key_rate_window_ms(config.key_rate.window_ms);
+  table.add_key_rate_count(config.key_rate.count);
+  table.add_key_rate_burst(config.key_rate.burst);
   return table.Finish();
 }
 
@@ -204,6 +207,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   const auto key = put_bytes(b, as_bytes(traits.key));
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   const auto group = put_bytes(b, as_bytes(traits.group));
+  const auto rate_key = put_bytes(b, as_bytes(traits.rate_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -217,6 +221,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
+  table.add_rate_key(rate_key);
+  table.add_rate_cost(traits.rate_cost);
   return table.Finish();
 }
 

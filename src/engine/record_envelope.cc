@@ -63,6 +63,8 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.idempotency_ms = table->idempotency_ms();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
+  traits.rate_key = as_text(vector_bytes(table->rate_key()));
+  traits.rate_cost = table->rate_cost();
   return traits;
 }
 
@@ -121,6 +123,7 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.pause_kept = table->pause_kept();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
+  out.key_rate = {table->key_rate_count(), table->key_rate_burst(), table->key_rate_window_ms()};
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -134,8 +137,8 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   envelope.enqueued_ms = table->enqueued_ms();
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
-    for (std::string_view* view :
-         {&envelope.traits.key, &envelope.traits.idempotency_key, &envelope.traits.group}) {
+    for (std::string_view* view : {&envelope.traits.key, &envelope.traits.idempotency_key,
+                                   &envelope.traits.group, &envelope.traits.rate_key}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -171,7 +174,11 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
-  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
+  if (const fb::Traits* traits = table->traits()) {
+    view.group = vector_bytes(traits->group());
+    view.rate_key = vector_bytes(traits->rate_key());
+    view.rate_cost = traits->rate_cost();
+  }
   return view;
 }
 

@@ -62,6 +62,7 @@ Queue* State::load_queue(const QueueRow& row) {
 
 void State::remove_queue(Queue* queue) {
   if (observer) observer->deleting(*queue);
+  forget_keys(queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -121,8 +122,8 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->position = row.position;
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
-  if (row.state == JobState::ready && !group_of(*job).empty()) {
-    job->gate = gate_of(queue, group_of(*job));
+  if (row.state == JobState::ready && !gate_name_of(*job).empty()) {
+    job->gate = gate_of(queue, gate_name_of(*job));
     job->line = job->gate->number;
   }
   job->stored =
@@ -242,7 +243,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   job->epoch = queue->epoch(JobState::ready);
   job->since_ms = now_ms;
   job->position = front ? queue->next_front_seq-- : queue->next_tail_seq++;
-  if (!group_of(*job).empty()) enter_line(job);
+  if (!gate_name_of(*job).empty()) enter_line(job);
   Lane& lane = lane_of(job);
   ++lane.count;
   if (front) {
@@ -288,7 +289,9 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   count_in(job);
   hold_slot(job);
-  if (job->traits) on_leased(*this, *job, now_ms);
+  if (!job->traits) return;
+  charge_key(*job);
+  on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {

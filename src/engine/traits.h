@@ -32,6 +32,9 @@ struct JobTraits {
   std::string_view group = {};  // no more than a limit of one group run at once; empty = none
   uint32_t group_limit = 0;     // 0 = the queue's
 
+  std::string_view rate_key = {};  // jobs of one key share a rate; empty = none
+  uint32_t rate_cost = 1;          // of it; goes with the key
+
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
   bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }

@@ -75,7 +75,18 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+  } else if (prng_.below(2) == 0) {
+    out.rate_key = keep("r" + bytes(key_bytes_max - 1));
+    out.rate_cost = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
   }
+  return out;
+}
+
+RateLimit SampleMaker::rate() {
+  RateLimit out;
+  out.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+  out.burst = 1 + static_cast<uint32_t>(prng_.below(out.count));
+  out.window_ms = 1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
   return out;
 }
 
@@ -99,12 +110,8 @@ QueueConfig SampleMaker::config() {
   out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
-  if (prng_.below(2) == 0) {
-    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
-    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
-    out.rate.window_ms =
-        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
-  }
+  if (prng_.below(2) == 0) out.rate = rate();
+  if (prng_.below(2) == 0) out.key_rate = rate();
   return out;
 }
 

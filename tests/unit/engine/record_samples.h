@@ -37,6 +37,7 @@ class SampleMaker {
   Backoff backoff();
   JobTraits traits();  // half of the time none
   QueueConfig config();
+  RateLimit rate();
   Bytes envelope();                   // lives as long as this object
   Command command(CommandType type);  // its views live as long as this object
   JobRow job_row();
