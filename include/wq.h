@@ -94,6 +94,9 @@ done:
      lease_ms             1 ms .. 100 years; queue default 60,000
      max_retries          0..1,000,000 (0: one attempt and then dead); queue default 3
      backoff list         1..32 entries of 0..100 years
+     chain                100 jobs, 16 MiB of payloads and headers together
+     on_complete, on_failure of a flow   60 KiB of payload and headers each
+     result of an ack     1 MiB
      backoff jitter       0..1000 per mille
      timeout of a job     1 ms .. 100 years; job TTL of a queue 0..100 years
      expires-at           up to 100 years from now, and behind the delay or run-at of the job
@@ -182,6 +185,9 @@ done:
    dead letter a job that failed for good; kept until replayed, removed or purged
    replay      dead -> ready with attempts 0
    kv row      a small value of yours under a key, changed in the same log as the jobs
+   chain       jobs that are enqueued one after another, each in the record of the ack before it
+   flow        a batch of jobs that are counted together (wq_batch is what a lease gives); its end
+               enqueues a job
    group       jobs of a queue with the same group key; a limit of them runs at once
    rate key    jobs of a queue with the same rate key share a rate
    parked      ready, but no slot of the group is free, or the rate key is used up
@@ -268,22 +274,20 @@ extern "C" {
 #define WQ_STATUS_DISABLED 2u /* no lease and no enqueue; delayed jobs stay */
 
 /* What an enqueue does when a queue is at its max_depth or max_bytes. */
-#define WQ_FULL_REFUSE 0u /* WQ_E_FULL */
-#define WQ_FULL_DROP_OLDEST                                             \
-  1u /* ready jobs go for it in the same change, the least urgent first \
-        and of those the oldest. Delayed, leased and running ones never \
-        go: if the ready ones are not enough, WQ_E_FULL */
+#define WQ_FULL_REFUSE 0u      /* WQ_E_FULL */
+#define WQ_FULL_DROP_OLDEST 1u /* ready jobs go for it in the same change, the least urgent first
+                                  and of those the oldest. Delayed, leased and running ones never
+                                  go: if the ready ones are not enough, WQ_E_FULL */
 
 /* Why a job is dead. */
-#define WQ_DEAD_FAILED 1u         /* wq_fail, or nacked with no retry left */
-#define WQ_DEAD_LEASE_EXPIRED 2u  /* its last attempt was lost: the lease was not settled in time \
-                                   */
+#define WQ_DEAD_FAILED 1u        /* wq_fail, or nacked with no retry left */
+#define WQ_DEAD_LEASE_EXPIRED 2u /* its last attempt was lost: the lease was not settled in time */
 #define WQ_DEAD_TIMEOUT 3u        /* a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT */
 #define WQ_DEAD_RETRY_UNTIL 4u    /* an attempt was lost at or after its retry_until_ms */
 #define WQ_DEAD_MAX_EXCEPTIONS 5u /* nacked for the max_exceptions-th time */
-#define WQ_DEAD_CANCELLED 6u      /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
-#define WQ_DEAD_EXPIRED 7u        /* see `reason` of wq_nack_options and wq_settle_item */
-#define WQ_DEAD_UNKNOWN_TYPE 8u   /* the worker does not know what to do with such a job */
+#define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
+#define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
+#define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -325,6 +329,7 @@ extern "C" {
 #define WQ_CONFIG_FULL_POLICY 0x40000u
 #define WQ_CONFIG_DEAD_MAX_COUNT 0x80000u
 #define WQ_CONFIG_DEAD_MAX_AGE 0x100000u
+#define WQ_CONFIG_KEEP_DONE 2048u /* keep_done_count and keep_done_age_ms together */
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 #define WQ_CONFIG_KEY_RATE (1u << 26) /* all three of key_rate_... */
@@ -336,8 +341,7 @@ extern "C" {
 #define WQ_JOB_FAIL_ON_TIMEOUT 2u
 
 /* wq_job_spec.unique_until: which moment in the life of a job frees its unique key */
-#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work \
-                              */
+#define WQ_UNIQUE_STARTED 1u /* its first lease: one job of the key waits, others may be at work */
 #define WQ_UNIQUE_DONE 2u    /* its end or its death; a replay takes the key again */
 #define WQ_UNIQUE_GONE 3u    /* its end: a dead one still holds the key */
 /* wq_job_record.key_rule: one of the three, or: the key is a debounce key */
@@ -347,10 +351,9 @@ extern "C" {
 #define WQ_KEY_UNIQUE 1u
 #define WQ_KEY_DEBOUNCE 2u
 #define WQ_KEY_IDEMPOTENCY 3u
-#define WQ_JOB_DRY_RUN                                                          \
-  0x10000u /* a test push: answer what an enqueue of this job would answer now, \
-              and write nothing; ids and LSN are 0. In wq_enqueue_many all      \
-              specs have it or none */
+#define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
+                                   and write nothing; ids and LSN are 0. In wq_enqueue_many all
+                                   specs have it or none */
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -396,6 +399,14 @@ extern "C" {
 #define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
 #define WQ_DEAD_DRY_RUN 2u /* only count */
 
+/* wq_flow_options.flags */
+#define WQ_FLOW_ALLOW_FAILURES 1u /* on_complete also if members failed or were cancelled */
+
+/* wq_flow_status.flags */
+#define WQ_FLOW_SEALED 1u
+#define WQ_FLOW_CANCELLED 2u
+#define WQ_FLOW_FINISHED 4u
+
 /* wq_error.flags: the predicates of the code, for languages that read the struct only. */
 #define WQ_ERROR_RETRYABLE 1u
 #define WQ_ERROR_MAYBE_COMMITTED 2u
@@ -403,20 +414,20 @@ extern "C" {
 
 /* ====================================================================================== handles */
 
-typedef struct wq_store wq_store;     /* an open store */
-typedef struct wq_queue wq_queue;     /* one queue of an open store */
-typedef struct wq_batch wq_batch;     /* copies of jobs: leased ones, or ones that were read */
-typedef struct wq_list wq_list;       /* a list of names */
-typedef struct wq_text wq_text;       /* a text that was made for you */
-typedef struct wq_cq wq_cq;           /* completion queue: tells when changes became durable */
-typedef struct wq_cancel wq_cancel;   /* ends waits from another thread */
+typedef struct wq_store wq_store;   /* an open store */
+typedef struct wq_queue wq_queue;   /* one queue of an open store */
+typedef struct wq_batch wq_batch;   /* copies of jobs: leased ones, or ones that were read */
+typedef struct wq_list wq_list;     /* a list of names */
+typedef struct wq_text wq_text;     /* a text that was made for you */
+typedef struct wq_cq wq_cq;         /* completion queue: tells when changes became durable */
+typedef struct wq_cancel wq_cancel; /* ends waits from another thread */
 typedef struct wq_kv_page wq_kv_page; /* copies of kv rows */
 
 /* =============================================================== plain structs, frozen for ever */
 
 /* Bytes: in, borrowed for the call; out, a view into a handle. */
 typedef struct wq_bytes {
-  const void* data;
+  const void *data;
   size_t len;
 } wq_bytes;
 
@@ -442,8 +453,7 @@ typedef struct wq_error {
   uint64_t offset;   /* byte offset in the file that the message names, else 0 */
   char message[232]; /* one line, UTF-8, always ends with NUL */
 } wq_error;
-#define WQ_ERROR_INIT \
-  { sizeof(wq_error), 0, 0, 0, 0, "" }
+#define WQ_ERROR_INIT {sizeof(wq_error), 0, 0, 0, 0, ""}
 
 /* How one changing call waits for its durability. NULL takes the defaults. Belongs to one call at a
  * time. With `cq` the call returns at once with its result (ids and so on), and one event with
@@ -452,12 +462,11 @@ typedef struct wq_error {
 typedef struct wq_call {
   uint32_t struct_size;
   uint32_t durability; /* 0: the default; WQ_MEMORY, WQ_PROCESS, WQ_POWER */
-  wq_cq* cq;           /* NULL: wait in the call; must belong to the same store */
+  wq_cq *cq;           /* NULL: wait in the call; must belong to the same store */
   uint64_t user_data;
   uint64_t lsn; /* out: LSN of the record of this call; 0 if it wrote nothing */
 } wq_call;
-#define WQ_CALL_INIT \
-  { sizeof(wq_call), 0, NULL, 0, 0 }
+#define WQ_CALL_INIT {sizeof(wq_call), 0, NULL, 0, 0}
 
 typedef struct wq_store_options {
   uint32_t struct_size;
@@ -473,28 +482,26 @@ typedef struct wq_store_options {
   uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
                                     2^24; rounded up to a power of two */
   uint32_t reserved_0;
-  uint64_t quota_bytes; /* bound of wq_store_stats.job_bytes; with more, enqueue answers
-                           WQ_E_FULL, all else goes on; 0: none. Not stored */
+  uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
+                                    WQ_E_FULL, all else goes on; 0: none. Not stored */
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT \
-  { sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
   uint32_t struct_size;
-  uint32_t clean;       /* 1: nothing to replay and nothing cut */
-  uint64_t applied_lsn; /* LSN of the checkpoint that recovery started from */
-  uint64_t last_lsn;    /* newest LSN found */
+  uint32_t clean;              /* 1: nothing to replay and nothing cut */
+  uint64_t applied_lsn;        /* LSN of the checkpoint that recovery started from */
+  uint64_t last_lsn;           /* newest LSN found */
   uint64_t records_replayed;
   uint64_t truncated_bytes;    /* unfinished tail of the log that was cut off */
   uint64_t leases_kept;        /* leases that go on with their old deadline */
   uint64_t leases_expired;     /* leases taken back because of WQ_OPEN_EXPIRE_LEASES */
   uint64_t temp_files_removed; /* left over by a crash */
   int64_t replay_ms;
-  char truncated_where[200]; /* file, offset and reason; empty if nothing was cut */
+  char truncated_where[200];   /* file, offset and reason; empty if nothing was cut */
 } wq_recovery;
-#define WQ_RECOVERY_INIT \
-  { sizeof(wq_recovery), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+#define WQ_RECOVERY_INIT {sizeof(wq_recovery), 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
 
 /* Totals count since open unless they say otherwise. */
 typedef struct wq_store_stats {
@@ -503,56 +510,52 @@ typedef struct wq_store_stats {
   uint32_t io_backend; /* the one that runs: WQ_IO_URING or WQ_IO_THREADS */
   uint32_t queues;
   uint64_t ready, delayed, leased, running, dead; /* jobs, over all queues */
-  uint64_t last_lsn;                              /* newest change */
-  uint64_t process_lsn;                           /* all up to here survive kill -9 */
-  uint64_t durable_lsn;                           /* all up to here survive power loss */
-  uint64_t applied_lsn;                           /* all up to here are in the checkpoint */
-  uint64_t resident_jobs;                         /* jobs held in memory */
-  uint64_t resident_bytes;                        /* and what they take, against the budget */
+  uint64_t last_lsn;       /* newest change */
+  uint64_t process_lsn;    /* all up to here survive kill -9 */
+  uint64_t durable_lsn;    /* all up to here survive power loss */
+  uint64_t applied_lsn;    /* all up to here are in the checkpoint */
+  uint64_t resident_jobs;  /* jobs held in memory */
+  uint64_t resident_bytes; /* and what they take, against the budget */
   uint64_t memory_budget_bytes;
   uint64_t log_records, log_bytes; /* appended */
   uint64_t log_written_bytes;      /* handed to the device, padding included */
   uint64_t log_live_bytes;         /* in the log now, not covered by the checkpoint */
   uint64_t log_segments, log_segments_spare;
-  uint64_t flushes; /* groups that ended with a device barrier */
+  uint64_t flushes;                /* groups that ended with a device barrier */
   uint64_t flush_us_total, flush_us_max;
   uint64_t checkpoints, checkpoint_us_last, checkpoint_us_max;
-  uint64_t waiting;     /* threads that wait in wq_lease */
-  uint64_t job_bytes;   /* of all jobs in any state: payload, headers, options */
-  uint64_t quota_bytes; /* as in wq_store_options */
+  uint64_t waiting;                /* threads that wait in wq_lease */
+  uint64_t job_bytes;              /* of all jobs in any state: payload, headers, options */
+  uint64_t quota_bytes;            /* as in wq_store_options */
 } wq_store_stats;
-#define WQ_STORE_STATS_INIT                                                                      \
-  {                                                                                              \
-    sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0                                                                      \
-  }
+#define WQ_STORE_STATS_INIT                                                                       \
+  {sizeof(wq_store_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0, 0, 0, 0}
 
 /* What a full check found. */
 typedef struct wq_verify_report {
   uint32_t struct_size;
   uint32_t reserved_0;
-  uint64_t jobs;     /* jobs read */
-  uint64_t entries;  /* index entries read */
-  uint64_t problems; /* 0: each job in one state, each entry has its job, counts agree */
+  uint64_t jobs;           /* jobs read */
+  uint64_t entries;        /* index entries read */
+  uint64_t problems;       /* 0: each job in one state, each entry has its job, counts agree */
   int64_t elapsed_ms;
   char first_problem[216]; /* empty if there is none */
 } wq_verify_report;
-#define WQ_VERIFY_REPORT_INIT \
-  { sizeof(wq_verify_report), 0, 0, 0, 0, 0, "" }
+#define WQ_VERIFY_REPORT_INIT {sizeof(wq_verify_report), 0, 0, 0, 0, 0, ""}
 
 /* Called now and then with the bytes done and to do, on the calling thread, with no lock held.
  * Returns 0 to go on, anything else to stop. It must not throw. */
-typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void* ctx);
+typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void *ctx);
 
 typedef struct wq_backup_options {
   uint32_t struct_size;
   uint32_t flags;       /* none yet: 0 */
-  wq_cancel* cancel;    /* NULL: none; firing it stops the work */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
   wq_progress progress; /* NULL: none */
-  void* progress_ctx;   /* given to `progress` */
+  void *progress_ctx;   /* given to `progress` */
 } wq_backup_options;
-#define WQ_BACKUP_OPTIONS_INIT \
-  { sizeof(wq_backup_options), 0, NULL, NULL, NULL }
+#define WQ_BACKUP_OPTIONS_INIT {sizeof(wq_backup_options), 0, NULL, NULL, NULL}
 
 typedef struct wq_backup_report {
   uint32_t struct_size;
@@ -561,60 +564,58 @@ typedef struct wq_backup_report {
   uint64_t checkpoint_lsn; /* up to here in tables, from there on as log to be replayed */
   uint64_t files;
   uint64_t bytes;
-  int64_t created_ms; /* when the backup was made */
-  int64_t elapsed_ms; /* how long this call took */
+  int64_t created_ms;      /* when the backup was made */
+  int64_t elapsed_ms;      /* how long this call took */
 } wq_backup_report;
-#define WQ_BACKUP_REPORT_INIT \
-  { sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0 }
+#define WQ_BACKUP_REPORT_INIT {sizeof(wq_backup_report), 0, 0, 0, 0, 0, 0, 0}
 
 /* Configuration of a queue. For configure and open: only what `fields` names counts.
  * wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION included:
  * change a field, hand the struct back, and the change is refused if somebody else was faster. */
 typedef struct wq_queue_config {
   uint32_t struct_size;
-  uint32_t fields;        /* WQ_CONFIG_... */
-  uint32_t max_running;   /* bound of leased + running jobs; 0: none. Never cuts running ones */
-  uint32_t max_retries;   /* attempts after the first; default 3 */
-  int64_t lease_ms;       /* default 60,000 */
-  uint32_t durability;    /* default of enqueue and settle calls; default WQ_POWER */
-  uint32_t status;        /* out only: WQ_STATUS_... */
-  uint32_t backoff_kind;  /* WQ_BACKOFF_...; default 0: retries are ready at once */
-  uint32_t backoff_count; /* entries used in backoff_list_ms */
+  uint32_t fields;         /* WQ_CONFIG_... */
+  uint32_t max_running;    /* bound of leased + running jobs; 0: none. Never cuts running ones */
+  uint32_t max_retries;    /* attempts after the first; default 3 */
+  int64_t lease_ms;        /* default 60,000 */
+  uint32_t durability;     /* default of enqueue and settle calls; default WQ_POWER */
+  uint32_t status;         /* out only: WQ_STATUS_... */
+  uint32_t backoff_kind;   /* WQ_BACKOFF_...; default 0: retries are ready at once */
+  uint32_t backoff_count;  /* entries used in backoff_list_ms */
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  uint64_t version; /* grows with each change */
+  uint64_t version;        /* grows with each change */
   int64_t backoff_list_ms[WQ_BACKOFF_LIST_MAX];
   uint32_t backoff_jitter_permille;
   uint32_t reserved_0;
-  int64_t job_ttl_ms;   /* a job that did not start so long after it was enqueued ends, as by its
-                           expires_at_ms; 0: never. Holds for jobs that are there, too */
-  uint64_t max_depth;   /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
-                           settle, an expiry or a promotion may bring a queue over it */
-  uint64_t max_bytes;   /* the same of their bytes, as wq_store_stats.job_bytes counts them */
-  uint32_t full_policy; /* WQ_FULL_... */
+  int64_t job_ttl_ms;      /* a job that did not start so long after it was enqueued ends, as by its
+                              expires_at_ms; 0: never. Holds for jobs that are there, too */
+  uint64_t max_depth;      /* bound of ready + delayed jobs for enqueue and replay; 0: none. A
+                              settle, an expiry or a promotion may bring a queue over it */
+  uint64_t max_bytes;      /* the same of their bytes, as wq_store_stats.job_bytes counts them */
+  uint32_t full_policy;    /* WQ_FULL_... */
   uint32_t consumers_paused; /* out only: 1: paused, also behind WQ_STATUS_DISABLED: then enabling
                                 leads to WQ_STATUS_PAUSED */
-  uint64_t dead_max_count;   /* of dead letters: with more, the oldest are dropped soon; 0: none */
-  int64_t dead_max_age_ms;   /* dead letters are dropped this long after they died; 0: never */
-  uint32_t rate_count;       /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
-  uint32_t rate_burst;       /* of them, how many at once after an idle time; 0: 1 */
-  int64_t rate_window_ms;    /* 1 ms .. 366 days; 0 without a limit */
-  uint32_t group_limit;      /* jobs of one group that run at once; default 1. See GROUPS */
-  uint32_t reserved_1;
+  uint64_t dead_max_count; /* of dead letters: with more, the oldest are dropped soon; 0: none */
+  int64_t dead_max_age_ms; /* dead letters are dropped this long after they died; 0: never */
+  int64_t keep_done_age_ms; /* history: how long acked jobs are kept; 0: no bound */
+  uint32_t keep_done_count; /* and how many, the newest; 0: no bound. Both 0, the default: none */
+  uint32_t group_limit;    /* jobs of one group that run at once; default 1. See GROUPS */
+  uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
+  uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
+  int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
   uint32_t key_rate_count;   /* of the jobs of each rate key, as rate_count; see RATE KEYS */
   uint32_t key_rate_burst;
   int64_t key_rate_window_ms;
 } wq_queue_config;
-#define WQ_QUEUE_CONFIG_INIT                                                                     \
-  {                                                                                              \
-    sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0, 0, 0, 0, 0, 0                                                                      \
-  }
+#define WQ_QUEUE_CONFIG_INIT                                                                    \
+  {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
   uint32_t struct_size;
-  uint32_t status; /* WQ_STATUS_... */
+  uint32_t status;             /* WQ_STATUS_... */
   uint64_t ready, delayed, leased, running, dead;
   int64_t oldest_ready_age_ms; /* how long the head has been ready; 0 if none is */
   uint64_t enqueued_total;
@@ -623,8 +624,8 @@ typedef struct wq_queue_stats {
   uint64_t nacked_total;
   uint64_t failed_total;
   uint64_t released_total;
-  uint64_t expired_total; /* leases reclaimed */
-  uint64_t dead_total;    /* jobs that went to the dead letters, for whatever reason */
+  uint64_t expired_total;      /* leases reclaimed */
+  uint64_t dead_total;         /* jobs that went to the dead letters, for whatever reason */
   uint64_t replayed_total;
   uint64_t cancelled_total;
   uint64_t cleared_total;      /* jobs removed by clear, dead_remove and dead_purge */
@@ -633,55 +634,60 @@ typedef struct wq_queue_stats {
   uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
+  uint64_t chain_cut_total;    /* jobs of chains that never came to be */
   uint64_t parked;             /* of `ready`: jobs that wait for their group or rate key */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now. If all
                                   ready jobs are parked: until the first of their rate keys does, if
                                   that is later */
 } wq_queue_stats;
-#define WQ_QUEUE_STATS_INIT                                                                      \
-  {                                                                                              \
-    sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0                                                                                     \
-  }
+#define WQ_QUEUE_STATS_INIT                                                                     \
+  {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, 0, 0}
+
+struct wq_next_job;
 
 /* A job to enqueue. */
 typedef struct wq_job_spec {
   uint32_t struct_size;
-  uint32_t flags; /* WQ_JOB_... */
+  uint32_t flags;         /* WQ_JOB_... */
   wq_bytes payload;
-  const wq_header* headers;
+  const wq_header *headers;
   size_t headers_count;
-  int64_t delay_ms;      /* ready after this time; 0: at once */
-  int64_t run_at_ms;     /* ready at this time, in the past: at once; 0: none; not together with
-                            delay_ms */
-  uint32_t priority;     /* counts with WQ_JOB_PRIORITY */
-  uint32_t max_attempts; /* 0: 1 + max_retries of the queue */
-  uint32_t backoff_kind; /* WQ_BACKOFF_...; 0: the queue's */
+  int64_t delay_ms;       /* ready after this time; 0: at once */
+  int64_t run_at_ms;      /* ready at this time, in the past: at once; 0: none; not together with
+                             delay_ms */
+  uint32_t priority;      /* counts with WQ_JOB_PRIORITY */
+  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
   uint32_t backoff_count;
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  const int64_t* backoff_list_ms;
-  int64_t expires_at_ms;   /* a job that was not leased by then is never leased: it ends, counted in
-                              jobs_expired_total. Released ones did not start; retried and replayed
-                              ones did. 0: never. A job that nobody asks for is gone a second later,
-                              unless it is delayed (then when it is due) or only on disk (then when
-                              those before it have gone) */
-  int64_t retry_until_ms;  /* an attempt that is lost at or after this time is the last; 0: no such
-                              time. It does not add attempts */
-  int64_t timeout_ms;      /* told to the worker; also the length of the job's leases where a call
-                              names none, before lease_ms of the queue; 0: none */
+  const int64_t *backoff_list_ms;
+  int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
+                             jobs_expired_total. Released ones did not start; retried and replayed
+                             ones did. 0: never. A job that nobody asks for is gone a second later,
+                             unless it is delayed (then when it is due) or only on disk (then when
+                             those before it have gone) */
+  int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
+                             time. It does not add attempts */
+  int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
+                             names none, before lease_ms of the queue; 0: none */
   uint32_t max_exceptions; /* with so many nacks that count the job is dead; 0: no limit */
   uint32_t backoff_jitter_permille;
   /* Keys: see UNIQUE KEYS. Empty: none. Not together: unique_key and debounce_key. */
   wq_bytes unique_key;
-  int64_t unique_ttl_ms; /* the key is held no longer than this; 0: no limit */
-  uint32_t unique_until; /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
+  int64_t unique_ttl_ms;   /* the key is held no longer than this; 0: no limit */
+  uint32_t unique_until;   /* WQ_UNIQUE_...; 0: WQ_UNIQUE_DONE */
   uint32_t reserved_0;
   wq_bytes debounce_key;   /* goes with debounce_ms; not together with delay_ms or run_at_ms */
   int64_t debounce_ms;     /* the job is due this long after the last one of its key */
   int64_t debounce_max_ms; /* but no later than this after the first one; 0: no limit */
   wq_bytes idempotency_key;
-  int64_t idempotency_ms; /* how long a second job of the key is the first one */
+  int64_t idempotency_ms;  /* how long a second job of the key is the first one */
+  uint64_t flow;           /* the flow that it joins; 0: none */
+  const struct wq_next_job *chain; /* jobs that follow, each enqueued by the ack before it */
+  size_t chain_count;      /* up to 100, 16 MiB of payloads and headers together */
+  size_t chain_size;       /* sizeof chain[0]; 0 without a chain */
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
   uint32_t reserved_1;
@@ -689,11 +695,63 @@ typedef struct wq_job_spec {
   uint32_t rate_cost; /* 0: 1 */
   uint32_t reserved_2;
 } wq_job_spec;
-#define WQ_JOB_SPEC_INIT                                                                     \
-  {                                                                                          \
-    sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
-        {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0  \
-  }
+#define WQ_JOB_SPEC_INIT                                                                    \
+  {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0,       \
+   {NULL, 0}, 0, 0}
+
+/* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The delay of
+ * its spec counts from the moment that sets it off. It has no chain, no flow and no key of its own
+ * (WQ_E_UNSUPPORTED for a key). */
+typedef struct wq_next_job {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  wq_bytes queue_name;     /* must exist; empty in a chain: the queue of the job before */
+  const wq_job_spec *spec;
+} wq_next_job;
+#define WQ_NEXT_JOB_INIT {sizeof(wq_next_job), 0, {NULL, 0}, NULL}
+
+typedef struct wq_flow_options {
+  uint32_t struct_size;
+  uint32_t flags;                 /* WQ_FLOW_ALLOW_FAILURES */
+  const wq_next_job *on_complete; /* NULL: none; payload and headers up to 60 KiB */
+  const wq_next_job *on_failure;  /* the same */
+} wq_flow_options;
+#define WQ_FLOW_OPTIONS_INIT {sizeof(wq_flow_options), 0, NULL, NULL}
+
+/* total = pending + done + failed + cancelled, at any time. */
+typedef struct wq_flow_status {
+  uint32_t struct_size;
+  uint32_t flags;        /* WQ_FLOW_... */
+  uint64_t flow;
+  uint64_t total;        /* members; the jobs of their chains are some from the start */
+  uint64_t pending;
+  uint64_t done;         /* acked */
+  uint64_t failed;       /* dead */
+  uint64_t cancelled;    /* ended otherwise, or never came to be */
+  uint64_t follow_up_id; /* job that its end has enqueued; 0: none */
+  int64_t created_ms;
+  int64_t finished_ms;   /* 0: not yet */
+} wq_flow_status;
+#define WQ_FLOW_STATUS_INIT {sizeof(wq_flow_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* A job that was acked, as the history of its queue has it. */
+typedef struct wq_done_job {
+  uint32_t struct_size;
+  uint32_t priority;
+  uint64_t id;
+  uint64_t generation;  /* of the lease that was acked */
+  uint64_t flow;
+  uint32_t attempts;
+  uint32_t exceptions;
+  uint32_t replays;
+  uint32_t reserved_0;
+  int64_t enqueued_ms;
+  int64_t leased_ms;
+  int64_t done_ms;
+  wq_bytes result;      /* a view into the list */
+} wq_done_job;
+#define WQ_DONE_JOB_INIT {sizeof(wq_done_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -702,60 +760,57 @@ typedef struct wq_enqueued {
   uint64_t job_id; /* WQ_DUPLICATE: the job that holds the key; else 0 unless WQ_OK */
   uint64_t lsn;    /* LSN of the record that holds it; 0 unless WQ_OK */
 } wq_enqueued;
-#define WQ_ENQUEUED_INIT \
-  { sizeof(wq_enqueued), 0, 0, 0 }
+#define WQ_ENQUEUED_INIT {sizeof(wq_enqueued), 0, 0, 0}
 
 typedef struct wq_lease_options {
   uint32_t struct_size;
-  uint32_t max_jobs; /* 0: 1 */
-  int64_t wait_ms;   /* how long to wait for the first job; 0: not at all, -1: for ever */
-  int64_t lease_ms;  /* 0: timeout_ms of the job, or else lease_ms of its queue */
-  uint32_t flags;    /* none yet: 0 */
+  uint32_t max_jobs;  /* 0: 1 */
+  int64_t wait_ms;    /* how long to wait for the first job; 0: not at all, -1: for ever */
+  int64_t lease_ms;   /* 0: timeout_ms of the job, or else lease_ms of its queue */
+  uint32_t flags;     /* none yet: 0 */
   uint32_t reserved_0;
 } wq_lease_options;
-#define WQ_LEASE_OPTIONS_INIT \
-  { sizeof(wq_lease_options), 0, 0, 0, 0, 0 }
+#define WQ_LEASE_OPTIONS_INIT {sizeof(wq_lease_options), 0, 0, 0, 0, 0}
 
 typedef struct wq_nack_options {
   uint32_t struct_size;
-  uint32_t flags;    /* WQ_NACK_... */
-  int64_t delay_ms;  /* counts with WQ_NACK_DELAY */
-  uint32_t priority; /* counts with WQ_NACK_PRIORITY */
+  uint32_t flags;     /* WQ_NACK_... */
+  int64_t delay_ms;   /* counts with WQ_NACK_DELAY */
+  uint32_t priority;  /* counts with WQ_NACK_PRIORITY */
   uint32_t reserved_0;
-  wq_bytes error;  /* kept with the job; empty keeps the text of the attempt before */
-  uint32_t reason; /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
-                      CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
+  wq_bytes error;     /* kept with the job; empty keeps the text of the attempt before */
+  uint32_t reason;    /* why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT,
+                         CANCELLED, EXPIRED or UNKNOWN_TYPE; 0: FAILED */
   uint32_t reserved_1;
 } wq_nack_options;
-#define WQ_NACK_OPTIONS_INIT \
-  { sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0 }
+#define WQ_NACK_OPTIONS_INIT {sizeof(wq_nack_options), 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* One of several settles. Fields that do not belong to its kind must be zero. */
 typedef struct wq_settle_item {
   uint32_t struct_size;
-  uint32_t kind; /* WQ_SETTLE_... */
+  uint32_t kind;      /* WQ_SETTLE_... */
   uint64_t id;
   uint64_t generation;
-  int64_t delay_ms;  /* nack with WQ_NACK_DELAY, release */
-  uint32_t flags;    /* WQ_NACK_... or WQ_RELEASE_... by kind */
-  uint32_t priority; /* nack with WQ_NACK_PRIORITY */
-  wq_bytes error;    /* nack, fail */
-  uint32_t reason;   /* nack, fail: as in wq_nack_options */
+  int64_t delay_ms;   /* nack with WQ_NACK_DELAY, release */
+  uint32_t flags;     /* WQ_NACK_... or WQ_RELEASE_... by kind */
+  uint32_t priority;  /* nack with WQ_NACK_PRIORITY */
+  wq_bytes error;     /* nack, fail */
+  uint32_t reason;    /* nack, fail: as in wq_nack_options */
   uint32_t reserved_0;
+  wq_bytes result;    /* ack: kept in the history, if the queue has one; up to 1 MiB */
 } wq_settle_item;
-#define WQ_SETTLE_ITEM_INIT \
-  { sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0 }
+#define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}}
 
 /* A job as it is told. The bytes are views into the batch it came from. */
 typedef struct wq_job {
   uint32_t struct_size;
-  uint32_t state; /* WQ_STATE_... */
+  uint32_t state;             /* WQ_STATE_... */
   uint64_t id;
-  uint64_t generation;  /* of its last lease or replay; 0 if there was none */
-  uint32_t queue_index; /* from wq_lease: index in the array of queues; else 0 */
+  uint64_t generation;        /* of its last lease or replay; 0 if there was none */
+  uint32_t queue_index;       /* from wq_lease: index in the array of queues; else 0 */
   uint32_t priority;
-  uint32_t attempts;   /* this one included */
-  uint32_t exceptions; /* nacks that counted */
+  uint32_t attempts;          /* this one included */
+  uint32_t exceptions;        /* nacks that counted */
   uint32_t max_attempts;
   uint32_t replays;           /* times it came back from the dead letters */
   int64_t enqueued_ms;        /* when it was enqueued */
@@ -769,70 +824,66 @@ typedef struct wq_job {
   wq_bytes payload;
   wq_bytes queue_name;
   wq_bytes last_error;
-  int64_t timeout_ms; /* as it was enqueued, likewise the next four; 0: none */
+  int64_t timeout_ms;         /* as it was enqueued, likewise the next four; 0: none */
   int64_t expires_at_ms;
   int64_t retry_until_ms;
   uint32_t max_exceptions;
-  uint32_t flags;        /* WQ_JOB_FAIL_ON_TIMEOUT */
-  wq_bytes progress;     /* the last note of a worker; see wq_job_progress */
-  int64_t first_dead_ms; /* when it died for the first time; kept over replays; 0: never */
-  wq_bytes group;        /* key of its group; empty: none */
-  uint32_t parked;       /* 1: ready, but no slot of its group is free for it, or its rate key is
-                            used up */
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
+  int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
+  uint64_t flow;              /* the flow that it is a member of; 0: none */
+  uint32_t chain_count;       /* jobs that follow it, one after another */
+  uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
+  wq_bytes group;             /* key of its group; empty: none */
+  uint32_t parked;            /* 1: ready, but no slot of its group is free for it, or its
+                                 rate key is used up */
   uint32_t reserved_0;
   wq_bytes rate_key; /* empty: none */
   uint32_t rate_cost;
   uint32_t reserved_1;
 } wq_job;
-#define WQ_JOB_INIT                                                                          \
-  {                                                                                          \
-    sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-        {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0             \
-  }
+#define WQ_JOB_INIT                                                                         \
+  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
   uint32_t struct_size;
-  uint32_t flags;      /* WQ_DEAD_OLDEST_FIRST; without it newest first */
-  uint64_t cursor;     /* 0: from the start; else what the call before gave */
-  uint32_t limit;      /* 0: 100 */
-  uint32_t reason;     /* WQ_DEAD_...; 0: any */
-  int64_t from_ms;     /* died at or after; 0: no bound */
-  int64_t until_ms;    /* died before; 0: no bound */
+  uint32_t flags;   /* WQ_DEAD_OLDEST_FIRST; without it newest first */
+  uint64_t cursor;  /* 0: from the start; else what the call before gave */
+  uint32_t limit;   /* 0: 100 */
+  uint32_t reason;  /* WQ_DEAD_...; 0: any */
+  int64_t from_ms;  /* died at or after; 0: no bound */
+  int64_t until_ms; /* died before; 0: no bound */
   wq_bytes error_part; /* the last error has these bytes in it; empty: any */
 } wq_dead_query;
-#define WQ_DEAD_QUERY_INIT                     \
-  {                                            \
-    sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, { \
-      NULL, 0                                  \
-    }                                          \
-  }
+#define WQ_DEAD_QUERY_INIT {sizeof(wq_dead_query), 0, 0, 0, 0, 0, 0, {NULL, 0}}
 
 /* Called before each step of a bulk change, on the calling thread, with no lock held: how many were
  * changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It must
  * not throw, and may use the store. */
-typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void* ctx);
+typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void *ctx);
 
 /* Which dead letters a bulk change is about. Conditions are mandatory: at least one of reason,
  * from_ms, until_ms and error_part, which must all hold; or entries, and then none of these; or
  * WQ_DEAD_ALL. */
 typedef struct wq_dead_filter {
   uint32_t struct_size;
-  uint32_t flags;  /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
-  uint32_t reason; /* WQ_DEAD_...; 0: any */
+  uint32_t flags;       /* WQ_DEAD_ALL, WQ_DEAD_DRY_RUN */
+  uint32_t reason;      /* WQ_DEAD_...; 0: any */
   uint32_t reserved_0;
-  int64_t from_ms;         /* died at or after; 0: no bound */
-  int64_t until_ms;        /* died before; 0: no bound */
-  wq_bytes error_part;     /* the last error has these bytes in it; empty: any */
-  const wq_token* entries; /* these entry ids; those that are stale are passed over */
+  int64_t from_ms;      /* died at or after; 0: no bound */
+  int64_t until_ms;     /* died before; 0: no bound */
+  wq_bytes error_part;  /* the last error has these bytes in it; empty: any */
+  const wq_token *entries; /* these entry ids; those that are stale are passed over */
   size_t entries_count;
-  uint64_t limit;            /* at most this many, the oldest first; 0: no limit */
-  wq_cancel* cancel;         /* NULL: none; firing it stops the work */
+  uint64_t limit;       /* at most this many, the oldest first; 0: no limit */
+  wq_cancel *cancel;    /* NULL: none; firing it stops the work */
   wq_dead_progress progress; /* NULL: none */
-  void* progress_ctx;        /* given to `progress` */
+  void *progress_ctx;   /* given to `progress` */
 } wq_dead_filter;
 #define WQ_DEAD_FILTER_INIT \
-  { sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL }
+  {sizeof(wq_dead_filter), 0, 0, 0, 0, 0, {NULL, 0}, NULL, 0, 0, NULL, NULL, NULL}
 
 /* What a bulk change did, filled whatever the call returns. */
 typedef struct wq_dead_report {
@@ -842,8 +893,7 @@ typedef struct wq_dead_report {
   uint64_t examined; /* looked at */
   int64_t elapsed_ms;
 } wq_dead_report;
-#define WQ_DEAD_REPORT_INIT \
-  { sizeof(wq_dead_report), 0, 0, 0, 0 }
+#define WQ_DEAD_REPORT_INIT {sizeof(wq_dead_report), 0, 0, 0, 0}
 
 /* Arrival of the durability that a call with wq_call.cq asked for. */
 typedef struct wq_event {
@@ -852,8 +902,7 @@ typedef struct wq_event {
   uint64_t user_data;
   uint64_t lsn;
 } wq_event;
-#define WQ_EVENT_INIT \
-  { sizeof(wq_event), 0, 0, 0 }
+#define WQ_EVENT_INIT {sizeof(wq_event), 0, 0, 0}
 
 /* One record of the log, for inspection. Valid during the callback only. */
 typedef struct wq_log_record {
@@ -867,16 +916,11 @@ typedef struct wq_log_record {
   wq_bytes type;        /* kind of command, as in docs/FORMAT.md */
   wq_bytes text;        /* the record as one JSON object, UTF-8 */
 } wq_log_record;
-#define WQ_LOG_RECORD_INIT                                        \
-  {                                                               \
-    sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, { \
-      NULL, 0                                                     \
-    }                                                             \
-  }
+#define WQ_LOG_RECORD_INIT {sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
 
 /* Called for each record, on the calling thread, with no lock held. Returns 0 to go on, anything
  * else to stop. It must not throw. */
-typedef int32_t (*wq_log_visit)(const wq_log_record* record, void* ctx);
+typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
 
 /* A store on the way from one place to another: what its ids must go on behind. */
 typedef struct wq_store_record {
@@ -889,43 +933,38 @@ typedef struct wq_store_record {
   uint64_t jobs;
   uint64_t kv_rows;
 } wq_store_record;
-#define WQ_STORE_RECORD_INIT \
-  { sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0 }
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
 
 /* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
 typedef struct wq_cron {
   uint32_t struct_size;
-  uint32_t flags; /* WQ_CRON_PAUSED */
+  uint32_t flags;         /* WQ_CRON_PAUSED */
   wq_bytes name;
   wq_bytes queue_name;
   wq_bytes expression;
-  wq_bytes zone;        /* empty: UTC */
-  int64_t next_due_ms;  /* the next slot; 0: never again before the year 10000 */
-  int64_t last_slot_ms; /* the newest slot that ran or was missed; 0: none yet */
+  wq_bytes zone;          /* empty: UTC */
+  int64_t next_due_ms;    /* the next slot; 0: never again before the year 10000 */
+  int64_t last_slot_ms;   /* the newest slot that ran or was missed; 0: none yet */
   int64_t created_ms;
-  uint64_t fired;  /* jobs that it enqueued */
-  uint64_t missed; /* slots that no job was enqueued for; of one gap at most about 2,000 */
+  uint64_t fired;         /* jobs that it enqueued */
+  uint64_t missed;        /* slots that no job was enqueued for; of one gap at most about 2,000 */
   uint32_t catch_up;
   uint32_t priority;
-  uint32_t max_attempts; /* 0: 1 + max_retries of the queue */
-  uint32_t backoff_kind; /* WQ_BACKOFF_...; 0: the queue's */
+  uint32_t max_attempts;  /* 0: 1 + max_retries of the queue */
+  uint32_t backoff_kind;  /* WQ_BACKOFF_...; 0: the queue's */
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  const int64_t* backoff_list_ms;
+  const int64_t *backoff_list_ms;
   uint32_t backoff_count;
   uint32_t backoff_jitter_permille;
   wq_bytes payload;
-  const wq_header* headers;
+  const wq_header *headers;
   size_t headers_count;
-  wq_bytes problem; /* why its last slots could not be told; empty: none */
+  wq_bytes problem;       /* why its last slots could not be told; empty: none */
 } wq_cron;
-#define WQ_CRON_INIT                                                                              \
-  {                                                                                               \
-    sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, NULL, 0, 0, {NULL, 0}, NULL, 0, {                                                      \
-      NULL, 0                                                                                     \
-    }                                                                                             \
-  }
+#define WQ_CRON_INIT                                                                             \
+  {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+   0, NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
 
 /* When a schedule runs, and what. */
 typedef struct wq_cron_spec {
@@ -933,12 +972,11 @@ typedef struct wq_cron_spec {
   uint32_t flags;         /* WQ_CRON_CATCH_UP */
   wq_bytes expression;    /* see wq_cron_put */
   wq_bytes zone;          /* of the tz database, like Europe/Berlin; empty: UTC */
-  const wq_job_spec* job; /* without delay_ms and run_at_ms; NULL: a job with no payload */
+  const wq_job_spec *job; /* without delay_ms and run_at_ms; NULL: a job with no payload */
   uint32_t catch_up;      /* counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000 */
   uint32_t reserved_0;
 } wq_cron_spec;
-#define WQ_CRON_SPEC_INIT \
-  { sizeof(wq_cron_spec), 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0 }
+#define WQ_CRON_SPEC_INIT {sizeof(wq_cron_spec), 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0}
 
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
@@ -947,72 +985,71 @@ typedef struct wq_queue_record {
   uint32_t reserved_0;
   wq_bytes name;
   int64_t created_ms;
-  const wq_queue_config* config;
-  const wq_queue_stats* stats; /* import: NULL is all zero */
-  const wq_cron* schedules;    /* an array, one behind the other */
+  const wq_queue_config *config;
+  const wq_queue_stats *stats; /* import: NULL is all zero */
+  const wq_cron *schedules;    /* an array, one behind the other */
   size_t schedules_count;
   int64_t rate_used_ns; /* how far the rate is used up, as a point in time in ns; 0: not at all */
 } wq_queue_record;
-#define WQ_QUEUE_RECORD_INIT \
-  { sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, NULL, 0, 0 }
+#define WQ_QUEUE_RECORD_INIT {sizeof(wq_queue_record), 0, {NULL, 0}, 0, NULL, NULL, NULL, 0, 0}
 
 /* A job on the way, with all that the store knows of it. */
 typedef struct wq_job_record {
   uint32_t struct_size;
-  uint32_t state; /* WQ_STATE_...; an import makes leased and running jobs ready */
+  uint32_t state;         /* WQ_STATE_...; an import makes leased and running jobs ready */
   uint64_t id;
-  uint64_t generation; /* of its last lease; 0: never leased */
+  uint64_t generation;    /* of its last lease; 0: never leased */
   uint32_t priority;
   uint32_t attempts;
   uint32_t exceptions;
-  uint32_t failures;     /* step of the backoff policy */
-  uint32_t max_attempts; /* its own; 0: the queue's */
+  uint32_t failures;      /* step of the backoff policy */
+  uint32_t max_attempts;  /* its own; 0: the queue's */
   uint32_t replays;
   int64_t enqueued_ms;
-  int64_t since_ms;      /* when it entered its state */
-  int64_t due_ms;        /* delayed: when it becomes ready */
-  int64_t leased_ms;     /* when its last lease began; 0: never */
-  uint32_t dead_reason;  /* WQ_DEAD_...; 0: not dead */
-  uint32_t backoff_kind; /* its own; 0: the queue's */
+  int64_t since_ms;       /* when it entered its state */
+  int64_t due_ms;         /* delayed: when it becomes ready */
+  int64_t leased_ms;      /* when its last lease began; 0: never */
+  uint32_t dead_reason;   /* WQ_DEAD_...; 0: not dead */
+  uint32_t backoff_kind;  /* its own; 0: the queue's */
   int64_t backoff_base_ms;
   int64_t backoff_max_ms;
-  const int64_t* backoff_list_ms;
+  const int64_t *backoff_list_ms;
   uint32_t backoff_count;
   uint32_t reserved_0;
-  const wq_header* headers;
+  const wq_header *headers;
   size_t headers_count;
   wq_bytes payload;
-  wq_bytes last_error;   /* up to 4 KiB */
-  wq_bytes queue_name;   /* export only */
-  int64_t expires_at_ms; /* these as in wq_job_spec */
+  wq_bytes last_error;    /* up to 4 KiB */
+  wq_bytes queue_name;    /* export only */
+  int64_t expires_at_ms;  /* these as in wq_job_spec */
   int64_t retry_until_ms;
   int64_t timeout_ms;
   uint32_t max_exceptions;
-  uint32_t flags; /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
-  wq_bytes key;      /* its unique or debounce key */
-  uint32_t key_rule; /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
+  wq_bytes key;           /* its unique or debounce key */
+  uint32_t key_rule;      /* WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key */
   uint32_t reserved_2;
-  int64_t key_ms;       /* its unique_ttl_ms or debounce_max_ms */
-  int64_t key_until_ms; /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
+  int64_t key_ms;         /* its unique_ttl_ms or debounce_max_ms */
+  int64_t key_until_ms;   /* it holds its key until then, INT64_MAX: with no end; 0: it does not */
   wq_bytes idempotency_key;
   int64_t idempotency_ms;
-  int64_t first_dead_ms; /* when it died for the first time; 0: never, or since_ms if it is dead */
-  wq_bytes group;        /* key of its group; empty: none */
-  uint32_t group_limit;  /* its own; 0: the queue's */
+  int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
+  uint64_t flow;          /* flows stay behind: after an import it is a number without a flow */
+  wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
+  wq_bytes group;         /* key of its group; empty: none */
+  uint32_t group_limit;   /* its own; 0: the queue's */
   uint32_t reserved_3;
   wq_bytes rate_key;  /* empty: none */
   uint32_t rate_cost; /* 0: 1 */
   uint32_t reserved_4;
 } wq_job_record;
-#define WQ_JOB_RECORD_INIT                                                                         \
-  {                                                                                                \
-    sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
-        {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,    \
-        {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0                                          \
-  }
+#define WQ_JOB_RECORD_INIT                                                                        \
+  {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
+   {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1022,29 +1059,23 @@ typedef struct wq_kv_record {
   wq_bytes key;
   wq_bytes value;
 } wq_kv_record;
-#define WQ_KV_RECORD_INIT                    \
-  {                                          \
-    sizeof(wq_kv_record), 0, 0, {NULL, 0}, { \
-      NULL, 0                                \
-    }                                        \
-  }
+#define WQ_KV_RECORD_INIT {sizeof(wq_kv_record), 0, 0, {NULL, 0}, {NULL, 0}}
 
 /* One item of an export: exactly one of the pointers is set. An item in which none is set that you
  * know is of a newer library. */
 typedef struct wq_export_item {
   uint32_t struct_size;
   uint32_t reserved_0;
-  const wq_store_record* store;
-  const wq_queue_record* queue;
-  const wq_job_record* job;
-  const wq_kv_record* kv;
+  const wq_store_record *store;
+  const wq_queue_record *queue;
+  const wq_job_record *job;
+  const wq_kv_record *kv;
 } wq_export_item;
-#define WQ_EXPORT_ITEM_INIT \
-  { sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL }
+#define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
 
 /* Called for each item of an export, on the calling thread, with no lock held. Valid during the
  * callback only. Returns 0 to go on, anything else to stop. It must not throw. */
-typedef int32_t (*wq_export_visit)(const wq_export_item* item, void* ctx);
+typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 
 /* wq_repair_finding.kind */
 #define WQ_REPAIR_NOTE 0u
@@ -1058,27 +1089,23 @@ typedef int32_t (*wq_export_visit)(const wq_export_item* item, void* ctx);
 /* One thing that a look at a damaged store has found. Valid during the callback only. */
 typedef struct wq_repair_finding {
   uint32_t struct_size;
-  uint32_t kind;  /* WQ_REPAIR_... */
-  uint32_t state; /* WQ_STATE_...; 0: none */
+  uint32_t kind;   /* WQ_REPAIR_... */
+  uint32_t state;  /* WQ_STATE_...; 0: none */
   uint32_t reserved_0;
   uint64_t offset; /* in the file, 0 if there is none to tell */
   uint64_t first_lsn;
   uint64_t last_lsn;
   uint64_t count;
-  wq_bytes where; /* file or family */
+  wq_bytes where;  /* file or family */
   wq_bytes queue;
-  wq_bytes what; /* one line for people */
+  wq_bytes what;   /* one line for people */
 } wq_repair_finding;
-#define WQ_REPAIR_FINDING_INIT                                              \
-  {                                                                         \
-    sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, { \
-      NULL, 0                                                               \
-    }                                                                       \
-  }
+#define WQ_REPAIR_FINDING_INIT \
+  {sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
 
 /* Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
  * must not throw. */
-typedef int32_t (*wq_repair_visit)(const wq_repair_finding* finding, void* ctx);
+typedef int32_t (*wq_repair_visit)(const wq_repair_finding *finding, void *ctx);
 
 typedef struct wq_repair_report {
   uint32_t struct_size;
@@ -1087,8 +1114,7 @@ typedef struct wq_repair_report {
   uint64_t jobs_found, jobs_lost, jobs_uncertain;
   uint64_t records, records_missing; /* of the log */
 } wq_repair_report;
-#define WQ_REPAIR_REPORT_INIT \
-  { sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0 }
+#define WQ_REPAIR_REPORT_INIT {sizeof(wq_repair_report), 0, 0, 0, 0, 0, 0, 0}
 
 /* Conditions and life of a kv row. NULL where one is taken: no condition, for ever. */
 typedef struct wq_kv_options {
@@ -1098,12 +1124,7 @@ typedef struct wq_kv_options {
   uint64_t version; /* with WQ_KV_IF_VERSION */
   wq_bytes value;   /* with WQ_KV_IF_VALUE: what must be there now */
 } wq_kv_options;
-#define WQ_KV_OPTIONS_INIT            \
-  {                                   \
-    sizeof(wq_kv_options), 0, 0, 0, { \
-      NULL, 0                         \
-    }                                 \
-  }
+#define WQ_KV_OPTIONS_INIT {sizeof(wq_kv_options), 0, 0, 0, {NULL, 0}}
 
 typedef struct wq_kv_query {
   uint32_t struct_size;
@@ -1111,12 +1132,7 @@ typedef struct wq_kv_query {
   wq_bytes prefix; /* only keys that begin with it */
   wq_bytes after;  /* only keys behind this one: the last of the page before; empty: all */
 } wq_kv_query;
-#define WQ_KV_QUERY_INIT                 \
-  {                                      \
-    sizeof(wq_kv_query), 0, {NULL, 0}, { \
-      NULL, 0                            \
-    }                                    \
-  }
+#define WQ_KV_QUERY_INIT {sizeof(wq_kv_query), 0, {NULL, 0}, {NULL, 0}}
 
 /* A kv row as it is told. The bytes are views into the page it came from. */
 typedef struct wq_kv_row {
@@ -1127,27 +1143,22 @@ typedef struct wq_kv_row {
   wq_bytes key;
   wq_bytes value;
 } wq_kv_row;
-#define WQ_KV_ROW_INIT                       \
-  {                                          \
-    sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, { \
-      NULL, 0                                \
-    }                                        \
-  }
+#define WQ_KV_ROW_INIT {sizeof(wq_kv_row), 0, 0, 0, {NULL, 0}, {NULL, 0}}
 
 /* One operation of a transaction. Fields that do not belong to its kind must be zero. */
 typedef struct wq_txn_op {
   uint32_t struct_size;
   uint32_t kind;                /* WQ_TXN_... */
-  wq_queue* queue;              /* enqueue, settle: of the same store */
-  const wq_job_spec* spec;      /* enqueue */
-  const wq_settle_item* settle; /* settle */
+  wq_queue *queue;              /* enqueue, settle: of the same store */
+  const wq_job_spec *spec;      /* enqueue */
+  const wq_settle_item *settle; /* settle */
   wq_bytes key;
   wq_bytes value;               /* put */
   int64_t delta;                /* add */
-  const wq_kv_options* options; /* put, add, erase, check */
+  const wq_kv_options *options; /* put, add, erase, check */
 } wq_txn_op;
 #define WQ_TXN_OP_INIT \
-  { sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL }
+  {sizeof(wq_txn_op), 0, NULL, NULL, NULL, {NULL, 0}, {NULL, 0}, 0, NULL}
 
 /* What became of one operation of a transaction. */
 typedef struct wq_txn_result {
@@ -1156,8 +1167,7 @@ typedef struct wq_txn_result {
   uint64_t job_id; /* enqueue: of the new job */
   int64_t sum;     /* add: the new value */
 } wq_txn_result;
-#define WQ_TXN_RESULT_INIT \
-  { sizeof(wq_txn_result), 0, 0, 0 }
+#define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
 
 /* Initialise any sized struct: `size` zero bytes, and struct_size = size. For languages that cannot
  * use the WQ_X_INIT macros: wq_struct_init(&spec, sizeof spec).
@@ -1165,7 +1175,7 @@ typedef struct wq_txn_result {
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_struct_init(void* p, size_t size);
+WQ_API void wq_struct_init(void *p, size_t size);
 
 /* ============================================================================ library and codes */
 
@@ -1180,7 +1190,7 @@ WQ_API uint32_t wq_version(void);
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char* wq_version_string(void);
+WQ_API const char *wq_version_string(void);
 
 /* Version of the format on disk that the library writes (docs/FORMAT.md). A store of a newer format
  * is WQ_E_VERSION.
@@ -1194,20 +1204,20 @@ WQ_API uint32_t wq_format_version(void);
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char* wq_build_info(void);
+WQ_API const char *wq_build_info(void);
 
 /* One line of English about a code.
  * A code that the library does not know gives a generic text.
  * Returns: a constant string, never NULL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char* wq_strerror(int32_t code);
+WQ_API const char *wq_strerror(int32_t code);
 
 /* Name of a code as in this header, without the prefix: "OK", "STALE", "NO_SPACE".
  * Returns: a constant string, never NULL; "UNKNOWN" for a code that is not in the table.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the library; never free it.
  * Since: 0.1.   Stability: stable. */
-WQ_API const char* wq_error_name(int32_t code);
+WQ_API const char *wq_error_name(int32_t code);
 
 /* Whether the same call may succeed later, with no change by the caller.
  * True for EMPTY, TIMEOUT, DUPLICATE, DISABLED, PAUSED, LOCKED, NO_SPACE, FULL, NO_MEMORY.
@@ -1246,8 +1256,8 @@ WQ_API int32_t wq_error_is_fatal(int32_t code);
  * Durability: OK means that everything recovered is on the device.
  * Thread: any.   Blocks: yes, for recovery.   Owns: the caller closes *store with wq_store_close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_open_abi(const char* path, const wq_store_options* options,
-                                 uint32_t abi_version, wq_store** store, wq_error* err);
+WQ_API int32_t wq_store_open_abi(const char *path, const wq_store_options *options,
+                                 uint32_t abi_version, wq_store **store, wq_error *err);
 #define wq_store_open(path, options, store, err) \
   wq_store_open_abi((path), (options), WQ_ABI_VERSION, (store), (err))
 
@@ -1261,7 +1271,7 @@ WQ_API int32_t wq_store_open_abi(const char* path, const wq_store_options* optio
  * Durability: flushes to WQ_POWER, if the disk lets it.
  * Thread: any; not from a callback.   Blocks: yes, for the last flush.   Owns: frees *store.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_store_close(wq_store** store);
+WQ_API void wq_store_close(wq_store **store);
 
 /* Stop in an orderly way: no new leases, wait for the open ones, flush, checkpoint.
  * From the call on wq_lease answers WQ_E_CLOSED, also to those who wait in it; enqueue and settle
@@ -1273,7 +1283,7 @@ WQ_API void wq_store_close(wq_store** store);
  * Durability: OK and TIMEOUT mean that everything before the call is on the device.
  * Thread: any.   Blocks: yes, up to timeout_ms, then for flush and checkpoint.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_shutdown(wq_store* store, int64_t timeout_ms, wq_error* err);
+WQ_API int32_t wq_store_shutdown(wq_store *store, int64_t timeout_ms, wq_error *err);
 
 /* Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush, checkpoint.
  * Needed with WQ_OPEN_NO_THREADS; without it the store does all that by itself, and the answer is
@@ -1285,14 +1295,14 @@ WQ_API int32_t wq_store_shutdown(wq_store* store, int64_t timeout_ms, wq_error* 
  * Durability: none promised; what it flushes is told by wq_store_get_stats.
  * Thread: any.   Blocks: for disk I/O only.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_tick(wq_store* store, int64_t* next_due_ms, wq_error* err);
+WQ_API int32_t wq_store_tick(wq_store *store, int64_t *next_due_ms, wq_error *err);
 
 /* Flush everything that was changed before the call, at whatever level, to WQ_POWER.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: OK means that every change before the call survives power loss.
  * Thread: any.   Blocks: for one or two flushes.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_sync(wq_store* store, wq_error* err);
+WQ_API int32_t wq_store_sync(wq_store *store, wq_error *err);
 
 /* Wait until the change with this LSN (wq_call.lsn, wq_enqueued.lsn) has reached a level.
  * `lsn` 0 is there already; one that was not yet given out is WQ_E_INVALID. `durability` is
@@ -1302,8 +1312,8 @@ WQ_API int32_t wq_store_sync(wq_store* store, wq_error* err);
  * Durability: OK means that this change and all before it survive what the level says.
  * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_wait_durable(wq_store* store, uint64_t lsn, uint32_t durability,
-                                     int64_t timeout_ms, wq_error* err);
+WQ_API int32_t wq_store_wait_durable(wq_store *store, uint64_t lsn, uint32_t durability,
+                                     int64_t timeout_ms, wq_error *err);
 
 /* Make a checkpoint now: everything changed before the call goes to the settled state on disk, and
  * the log behind it is recycled.
@@ -1313,7 +1323,7 @@ WQ_API int32_t wq_store_wait_durable(wq_store* store, uint64_t lsn, uint32_t dur
  * Durability: OK means that every change before the call survives power loss.
  * Thread: any; other calls go on meanwhile.   Blocks: for the checkpoint.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_checkpoint(wq_store* store, wq_error* err);
+WQ_API int32_t wq_store_checkpoint(wq_store *store, wq_error *err);
 
 /* Read the figures of the store.
  * All figures of one call belong to one moment, except those of the log.
@@ -1321,14 +1331,14 @@ WQ_API int32_t wq_store_checkpoint(wq_store* store, wq_error* err);
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_get_stats(wq_store* store, wq_store_stats* stats, wq_error* err);
+WQ_API int32_t wq_store_get_stats(wq_store *store, wq_store_stats *stats, wq_error *err);
 
 /* What opening this store found and did.
  * Does not change while the store is open.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_get_recovery(wq_store* store, wq_recovery* recovery, wq_error* err);
+WQ_API int32_t wq_store_get_recovery(wq_store *store, wq_recovery *recovery, wq_error *err);
 
 /* List the names of all queues, in byte order, as of one moment.
  * Returns: WQ_OK with *list set (it may be of length 0); else *list is NULL: WQ_E_INVALID,
@@ -1336,25 +1346,25 @@ WQ_API int32_t wq_store_get_recovery(wq_store* store, wq_recovery* recovery, wq_
  * Durability: none.
  * Thread: any.   Blocks: no.   Owns: the caller frees *list with wq_list_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_queues(wq_store* store, wq_list** list, wq_error* err);
+WQ_API int32_t wq_store_queues(wq_store *store, wq_list **list, wq_error *err);
 
 /* Number of names in a list. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_list_count(const wq_list* list);
+WQ_API size_t wq_list_count(const wq_list *list);
 
 /* The name with index `i`, counted from 0.
  * Returns: WQ_OK with *name set; WQ_E_INVALID (NULL, index) with *name empty.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_list_name(const wq_list* list, size_t i, wq_bytes* name);
+WQ_API int32_t wq_list_name(const wq_list *list, size_t i, wq_bytes *name);
 
 /* Free a list and set *list to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *list.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_list_free(wq_list** list);
+WQ_API void wq_list_free(wq_list **list);
 
 /* Check the whole open store: each job is in one state, each index entry has its job and each job
  * its entries, all counts equal what is there, all checksums are right.
@@ -1365,7 +1375,7 @@ WQ_API void wq_list_free(wq_list** list);
  *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_verify(wq_store* store, wq_verify_report* report, wq_error* err);
+WQ_API int32_t wq_store_verify(wq_store *store, wq_verify_report *report, wq_error *err);
 
 /* ======================================================================================= backup */
 
@@ -1384,9 +1394,9 @@ WQ_API int32_t wq_store_verify(wq_store* store, wq_verify_report* report, wq_err
  * Durability: OK means that the whole backup is on its device.
  * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_backup(wq_store* store, const char* directory,
-                               const wq_backup_options* options, wq_backup_report* report,
-                               wq_error* err);
+WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
+                               const wq_backup_options *options, wq_backup_report *report,
+                               wq_error *err);
 
 /* Check the backup in `directory`: it is complete, and each byte is as it was written.
  * Reads only. `report` may be NULL.
@@ -1395,8 +1405,8 @@ WQ_API int32_t wq_store_backup(wq_store* store, const char* directory,
  *          the message names the file), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: as long as it takes to read all.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_backup_verify(const char* directory, const wq_backup_options* options,
-                                wq_backup_report* report, wq_error* err);
+WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *options,
+                                wq_backup_report *report, wq_error *err);
 
 /* Make the store `path` from the backup in `directory`. The path must not be there, or be an empty
  * directory. First the whole backup is checked; then the store is built in PATH.restoring and gets
@@ -1412,9 +1422,9 @@ WQ_API int32_t wq_backup_verify(const char* directory, const wq_backup_options* 
  * Durability: OK means that the whole store is on the device.
  * Thread: any.   Blocks: as long as it takes to copy.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_backup_restore(const char* directory, const char* path,
-                                 const wq_backup_options* options, wq_backup_report* report,
-                                 wq_error* err);
+WQ_API int32_t wq_backup_restore(const char *directory, const char *path,
+                                 const wq_backup_options *options, wq_backup_report *report,
+                                 wq_error *err);
 
 /* ======================================================================================== queue */
 
@@ -1429,9 +1439,9 @@ WQ_API int32_t wq_backup_restore(const char* directory, const char* path,
  * Durability: OK means that the declaration survives power loss.
  * Thread: any.   Blocks: for one flush if it declares.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_open(wq_store* store, const void* name, size_t name_len,
-                             const wq_queue_config* config, uint32_t flags, wq_queue** queue,
-                             wq_error* err);
+WQ_API int32_t wq_queue_open(wq_store *store, const void *name, size_t name_len,
+                             const wq_queue_config *config, uint32_t flags, wq_queue **queue,
+                             wq_error *err);
 
 /* Close a queue handle and set *queue to NULL. The queue itself is untouched.
  * A thread that waits in wq_lease on this handle returns WQ_E_CLOSED.
@@ -1439,7 +1449,7 @@ WQ_API int32_t wq_queue_open(wq_store* store, const void* name, size_t name_len,
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until blocked leases have left.   Owns: frees *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_queue_close(wq_queue** queue);
+WQ_API void wq_queue_close(wq_queue **queue);
 
 /* Change the fields that config->fields names, all together; the rest stays.
  * Holds for what happens from now on; leases that run keep their deadlines, a lower max_running
@@ -1453,15 +1463,15 @@ WQ_API void wq_queue_close(wq_queue** queue);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_configure(wq_queue* queue, const wq_queue_config* config, wq_call* call,
-                                  wq_error* err);
+WQ_API int32_t wq_queue_configure(wq_queue *queue, const wq_queue_config *config, wq_call *call,
+                                  wq_error *err);
 
 /* Read the configuration, with status and version, as of one moment.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_config(wq_queue* queue, wq_queue_config* config, wq_error* err);
+WQ_API int32_t wq_queue_get_config(wq_queue *queue, wq_queue_config *config, wq_error *err);
 
 /* Stop handing out jobs of this queue: active -> paused. Enqueue, settles, expiry and promotion go
  * on. Pausing a paused queue is WQ_OK and changes nothing.
@@ -1473,7 +1483,7 @@ WQ_API int32_t wq_queue_get_config(wq_queue* queue, wq_queue_config* config, wq_
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_pause(wq_queue* queue, wq_call* call, wq_error* err);
+WQ_API int32_t wq_queue_pause(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Hand out jobs again: paused -> active. Waiting consumers wake up.
  * Resuming an active queue is WQ_OK and changes nothing; of a disabled one it ends a pause that
@@ -1483,7 +1493,7 @@ WQ_API int32_t wq_queue_pause(wq_queue* queue, wq_call* call, wq_error* err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_resume(wq_queue* queue, wq_call* call, wq_error* err);
+WQ_API int32_t wq_queue_resume(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Refuse new jobs and hand out none: any status -> disabled. Settles, expiry and promotion go on,
  * and dead letters may be replayed: they wait.
@@ -1493,7 +1503,7 @@ WQ_API int32_t wq_queue_resume(wq_queue* queue, wq_call* call, wq_error* err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_disable(wq_queue* queue, wq_call* call, wq_error* err);
+WQ_API int32_t wq_queue_disable(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Take jobs again: disabled -> active, or paused if it was paused before or meanwhile. Waiting
  * consumers wake up. Enabling a queue that is not disabled is WQ_OK and changes nothing.
@@ -1502,7 +1512,7 @@ WQ_API int32_t wq_queue_disable(wq_queue* queue, wq_call* call, wq_error* err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_enable(wq_queue* queue, wq_call* call, wq_error* err);
+WQ_API int32_t wq_queue_enable(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Remove all jobs of the queue that are in one of the states of `states`, in one change.
  * `states` is an OR of WQ_STATE_BIT(WQ_STATE_...); 0 means ready and delayed.
@@ -1514,8 +1524,8 @@ WQ_API int32_t wq_queue_enable(wq_queue* queue, wq_call* call, wq_error* err);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_clear(wq_queue* queue, uint32_t states, uint64_t* removed, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_queue_clear(wq_queue *queue, uint32_t states, uint64_t *removed, wq_call *call,
+                              wq_error *err);
 
 /* Delete the queue with all its jobs, dead letters, configuration and totals, in one change.
  * Every handle on it answers WQ_E_NOT_FOUND from then on and remains to be closed. The name may be
@@ -1525,14 +1535,14 @@ WQ_API int32_t wq_queue_clear(wq_queue* queue, uint32_t states, uint64_t* remove
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: the handle stays the caller's to close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_delete(wq_queue* queue, wq_call* call, wq_error* err);
+WQ_API int32_t wq_queue_delete(wq_queue *queue, wq_call *call, wq_error *err);
 
 /* Read counts and totals of the queue, as of one moment. They are exact.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_IO, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_error* err);
+WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_error *err);
 
 /* ====================================================================================== produce */
 
@@ -1544,16 +1554,17 @@ WQ_API int32_t wq_queue_get_stats(wq_queue* queue, wq_queue_stats* stats, wq_err
  * When memory is full of unfinished work it waits for the checkpoint that makes room. WQ_E_FULL:
  * the queue is at its max_depth or max_bytes, or the store at its quota; a job that alone is over
  * max_bytes is WQ_E_TOO_LARGE.
- * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_E_INVALID, WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED (all three name the field), WQ_E_NOT_FOUND (queue deleted),
- *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_DISABLED (queue disabled); WQ_DUPLICATE; WQ_CONFLICT (the flow that it would
+ *          join is finished or cancelled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED (all
+ *          three name the field), WQ_E_NOT_FOUND (queue deleted, no such flow, no queue of that
+ *          name for a job of the chain), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_enqueue(wq_queue* queue, const wq_job_spec* spec, wq_call* call, wq_enqueued* out,
-                          wq_error* err);
+WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *call, wq_enqueued *out,
+                          wq_error *err);
 
 /* Enqueue `n` jobs in one change, in the order given; spec_size is sizeof specs[0].
  * Without WQ_ENQUEUE_PARTIAL all or none: one job that is refused refuses them all, and its code is
@@ -1564,16 +1575,16 @@ WQ_API int32_t wq_enqueue(wq_queue* queue, const wq_job_spec* spec, wq_call* cal
  * A job that meets the holder of a key (maybe an earlier job of this call) is no refusal: it alone
  * has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
  * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
- *          WQ_DISABLED; WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
- *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
  *             returned.
  * Thread: any.   Blocks: for durability and room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_enqueue_many(wq_queue* queue, const wq_job_spec* specs, size_t n,
-                               size_t spec_size, uint32_t flags, wq_call* call, wq_enqueued* out,
-                               size_t out_size, size_t* accepted, wq_error* err);
+WQ_API int32_t wq_enqueue_many(wq_queue *queue, const wq_job_spec *specs, size_t n,
+                               size_t spec_size, uint32_t flags, wq_call *call, wq_enqueued *out,
+                               size_t out_size, size_t *accepted, wq_error *err);
 
 /* Remove a job of this queue that is ready, delayed, leased or running.
  * A leased or running one loses its lease and frees its place in max_running: the worker learns it
@@ -1587,7 +1598,7 @@ WQ_API int32_t wq_enqueue_many(wq_queue* queue, const wq_job_spec* specs, size_t
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_cancel(wq_queue* queue, uint64_t id, wq_call* call, wq_error* err);
+WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_error *err);
 
 /* Read one job of this queue, in whatever state, as a batch of one.
  * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_E_NOT_FOUND (no such job in this queue:
@@ -1596,7 +1607,7 @@ WQ_API int32_t wq_job_cancel(wq_queue* queue, uint64_t id, wq_call* call, wq_err
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_get(wq_queue* queue, uint64_t id, wq_batch** batch, wq_error* err);
+WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_error *err);
 
 /* ================================================================================== single jobs */
 
@@ -1611,8 +1622,8 @@ WQ_API int32_t wq_job_get(wq_queue* queue, uint64_t id, wq_batch** batch, wq_err
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_reprioritise(wq_queue* queue, uint64_t id, uint32_t priority, wq_call* call,
-                                   wq_error* err);
+WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priority, wq_call *call,
+                                   wq_error *err);
 
 /* Leave a note with a job that is held: how far it is, or where the next attempt should go on. Any
  * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
@@ -1623,8 +1634,8 @@ WQ_API int32_t wq_job_reprioritise(wq_queue* queue, uint64_t id, uint32_t priori
  * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_progress(wq_queue* queue, uint64_t id, uint64_t generation, const void* note,
-                               size_t note_len, wq_call* call, wq_error* err);
+WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation, const void *note,
+                               size_t note_len, wq_call *call, wq_error *err);
 
 /* ====================================================================================== consume */
 
@@ -1646,34 +1657,34 @@ WQ_API int32_t wq_job_progress(wq_queue* queue, uint64_t id, uint64_t generation
  * Thread: any.   Blocks: up to wait_ms, and for durability.
  * Owns: the caller frees *batch with wq_batch_free. Freeing it does not settle anything.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lease(wq_store* store, wq_queue* const* queues, size_t n_queues,
-                        const wq_lease_options* options, wq_cancel* cancel, wq_call* call,
-                        wq_batch** batch, wq_error* err);
+WQ_API int32_t wq_lease(wq_store *store, wq_queue *const *queues, size_t n_queues,
+                        const wq_lease_options *options, wq_cancel *cancel, wq_call *call,
+                        wq_batch **batch, wq_error *err);
 
 /* Number of jobs in a batch. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_batch_count(const wq_batch* batch);
+WQ_API size_t wq_batch_count(const wq_batch *batch);
 
 /* Describe the job with index `i`, counted from 0, as it was when the batch was made.
  * The bytes in it are valid until wq_batch_free. `job` must be initialised (struct_size).
  * Returns: WQ_OK; WQ_E_INVALID (NULL, index, struct_size).
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_batch_job(const wq_batch* batch, size_t i, wq_job* job);
+WQ_API int32_t wq_batch_job(const wq_batch *batch, size_t i, wq_job *job);
 
 /* Header `h` of the job with index `i`, both counted from 0, in the order they were given.
  * Returns: WQ_OK with *header set; WQ_E_INVALID (NULL, index) with *header empty.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the batch owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_batch_header(const wq_batch* batch, size_t i, size_t h, wq_header* header);
+WQ_API int32_t wq_batch_header(const wq_batch *batch, size_t i, size_t h, wq_header *header);
 
 /* Free a batch and set *batch to NULL. Leases are not touched. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *batch.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_batch_free(wq_batch** batch);
+WQ_API void wq_batch_free(wq_batch **batch);
 
 /* Say that a leased job has been delivered and is being worked on: leased -> running.
  * A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It keeps its
@@ -1684,25 +1695,26 @@ WQ_API void wq_batch_free(wq_batch** batch);
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_confirm(wq_queue* queue, uint64_t id, uint64_t generation, int64_t run_ms,
-                          wq_call* call, wq_error* err);
+WQ_API int32_t wq_confirm(wq_queue *queue, uint64_t id, uint64_t generation, int64_t run_ms,
+                          wq_call *call, wq_error *err);
 
 /* Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's lease_ms),
  * in one change.
  * A lease past its deadline that was not reclaimed yet is extended like any other. A running job
  * without a deadline stays without one.
- * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each token. One that
- * is refused does not stop the others.
+ * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE, WQ_CANCELLED (its flow was cancelled, it
+ * should stop; the lease stays as it is) or WQ_E_NOT_FOUND for each token. One that is refused does
+ * not stop the others.
  * Returns: WQ_OK (all extended); else the code of the first token that was not, the others being
- *          extended: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
- *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          extended: WQ_STALE, WQ_CANCELLED, WQ_E_NOT_FOUND (no such id, another queue's job); or
+ *          with nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_extend(wq_queue* queue, const wq_token* tokens, size_t n, int64_t lease_ms,
-                         int32_t* codes, wq_call* call, wq_error* err);
+WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int64_t lease_ms,
+                         int32_t *codes, wq_call *call, wq_error *err);
 
 /* Settle: the job is done and goes.
  * Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
@@ -1713,8 +1725,8 @@ WQ_API int32_t wq_extend(wq_queue* queue, const wq_token* tokens, size_t n, int6
  *             WQ_POWER, the job runs again.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_ack(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
-                      wq_error* err);
+WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                      wq_error *err);
 
 /* Settle: the attempt failed. With attempts left the job is ready again at the tail of its
  * priority, after the delay of its backoff policy; without, it is dead with reason WQ_DEAD_FAILED.
@@ -1726,8 +1738,8 @@ WQ_API int32_t wq_ack(wq_queue* queue, uint64_t id, uint64_t generation, wq_call
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_nack(wq_queue* queue, uint64_t id, uint64_t generation,
-                       const wq_nack_options* options, wq_call* call, wq_error* err);
+WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
+                       const wq_nack_options *options, wq_call *call, wq_error *err);
 
 /* Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not counted.
  * It is ready again after delay_ms, at the tail of its priority, or at the head with
@@ -1738,8 +1750,8 @@ WQ_API int32_t wq_nack(wq_queue* queue, uint64_t id, uint64_t generation,
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_release(wq_queue* queue, uint64_t id, uint64_t generation, int64_t delay_ms,
-                          uint32_t flags, wq_call* call, wq_error* err);
+WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int64_t delay_ms,
+                          uint32_t flags, wq_call *call, wq_error *err);
 
 /* Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts are
  * left. The error text is any bytes; it is cut to the limit and kept.
@@ -1749,8 +1761,8 @@ WQ_API int32_t wq_release(wq_queue* queue, uint64_t id, uint64_t generation, int
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_fail(wq_queue* queue, uint64_t id, uint64_t generation, const void* error,
-                       size_t error_len, wq_call* call, wq_error* err);
+WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const void *error,
+                       size_t error_len, wq_call *call, wq_error *err);
 
 /* Settle `n` jobs of this queue in one change; item_size is sizeof items[0].
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item. One that
@@ -1763,8 +1775,8 @@ WQ_API int32_t wq_fail(wq_queue* queue, uint64_t id, uint64_t generation, const 
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_settle_many(wq_queue* queue, const wq_settle_item* items, size_t n,
-                              size_t item_size, int32_t* codes, wq_call* call, wq_error* err);
+WQ_API int32_t wq_settle_many(wq_queue *queue, const wq_settle_item *items, size_t n,
+                              size_t item_size, int32_t *codes, wq_call *call, wq_error *err);
 
 /* ================================================================================= dead letters */
 
@@ -1777,8 +1789,8 @@ WQ_API int32_t wq_settle_many(wq_queue* queue, const wq_settle_item* items, size
  * Durability: none.   Thread: any.   Blocks: for disk reads.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_list(wq_queue* queue, const wq_dead_query* query, wq_batch** batch,
-                            uint64_t* next_cursor, wq_error* err);
+WQ_API int32_t wq_dead_list(wq_queue *queue, const wq_dead_query *query, wq_batch **batch,
+                            uint64_t *next_cursor, wq_error *err);
 
 /* Read one dead letter as a batch of one. Its entry id is the job's id and its last generation.
  * Returns: WQ_OK with *batch set; else *batch is NULL: WQ_STALE (that entry is no more: the job was
@@ -1788,8 +1800,8 @@ WQ_API int32_t wq_dead_list(wq_queue* queue, const wq_dead_query* query, wq_batc
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *batch with wq_batch_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_get(wq_queue* queue, uint64_t id, uint64_t generation, wq_batch** batch,
-                           wq_error* err);
+WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq_batch **batch,
+                           wq_error *err);
 
 /* Make a dead job ready again, at the tail, with attempts, exceptions and backoff from zero and a
  * generation of its own. Payload, time of enqueue, last error, number of replays and the time of
@@ -1805,8 +1817,8 @@ WQ_API int32_t wq_dead_get(wq_queue* queue, uint64_t id, uint64_t generation, wq
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_replay(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
 
 /* Remove one dead letter for ever.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
@@ -1816,8 +1828,8 @@ WQ_API int32_t wq_dead_replay(wq_queue* queue, uint64_t id, uint64_t generation,
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_remove(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
 
 /* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
  * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
@@ -1832,8 +1844,8 @@ WQ_API int32_t wq_dead_remove(wq_queue* queue, uint64_t id, uint64_t generation,
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_replay_many(wq_queue* queue, const wq_dead_filter* filter, wq_call* call,
-                                   wq_dead_report* report, wq_error* err);
+WQ_API int32_t wq_dead_replay_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
 
 /* Remove all dead letters that the filter wants for ever, the oldest first; else as
  * wq_dead_replay_many, but needs no room.
@@ -1841,8 +1853,8 @@ WQ_API int32_t wq_dead_replay_many(wq_queue* queue, const wq_dead_filter* filter
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for disk reads and durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_remove_many(wq_queue* queue, const wq_dead_filter* filter, wq_call* call,
-                                   wq_dead_report* report, wq_error* err);
+WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter, wq_call *call,
+                                   wq_dead_report *report, wq_error *err);
 
 /* Remove all dead letters of the queue for ever, in one change.
  * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
@@ -1852,7 +1864,7 @@ WQ_API int32_t wq_dead_remove_many(wq_queue* queue, const wq_dead_filter* filter
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_dead_purge(wq_queue* queue, uint64_t* removed, wq_call* call, wq_error* err);
+WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, wq_error *err);
 
 /* ================================================================================== unique keys */
 
@@ -1881,8 +1893,8 @@ WQ_API int32_t wq_dead_purge(wq_queue* queue, uint64_t* removed, wq_call* call, 
  * Durability: none.   Thread: any.   Blocks: for disk reads if it is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_holder(wq_queue* queue, uint32_t kind, const void* key, size_t key_len,
-                             uint64_t* job_id, wq_error* err);
+WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             uint64_t *job_id, wq_error *err);
 
 /* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
  * NULL) is that job.
@@ -1894,8 +1906,8 @@ WQ_API int32_t wq_key_holder(wq_queue* queue, uint32_t kind, const void* key, si
  * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_cancel(wq_queue* queue, uint32_t kind, const void* key, size_t key_len,
-                             wq_call* call, uint64_t* job_id, wq_error* err);
+WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, size_t key_len,
+                             wq_call *call, uint64_t *job_id, wq_error *err);
 
 /* Give up the unique key of a job before its scope ends; by the holder of its lease only.
  * WQ_OK as well if it holds none (any more); then call->lsn is 0.
@@ -1905,8 +1917,114 @@ WQ_API int32_t wq_key_cancel(wq_queue* queue, uint32_t kind, const void* key, si
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_key_release(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation, wq_call *call,
+                              wq_error *err);
+
+/* ============================================================================= chains and flows */
+
+/* A chain is given with its first job (wq_job_spec.chain). The ack of each job enqueues the next in
+ * the same record, with all the rest: after a crash both have happened or none has. A dead job
+ * keeps its chain, and a replay goes on with it. Any other end cuts the chain; so does a queue that
+ * was deleted by then. What was cut counts in chain_cut_total of the queue. A job of a chain has
+ * the headers tags, traceparent, tracestate and baggage of the one before it, unless it has one of
+ * that name itself. Jobs that chains and flows set off are never refused: a disabled queue takes
+ * them, and so does a full one (max_depth, max_bytes, quota_bytes), and they count there as all
+ * others do.
+ *
+ * A flow is a batch: jobs that are counted together (wq_job_spec.flow), and a job that is enqueued
+ * in the record that settles the last of them, exactly once. Jobs join while the flow is neither
+ * finished nor cancelled; WQ_CONFLICT says that it is. It is finished when it is sealed and nothing
+ * is pending: so a member that runs may still add others. The jobs of a chain are members from the
+ * start; those that never come to be count as cancelled. A dead member has failed; replayed before
+ * the flow is finished it is pending again, afterwards it changes nothing of the flow. What a clear
+ * or a delete of a queue takes away counts as cancelled before that call returns. A job with a key
+ * may be a member and may have a chain; one that meets the holder of its key joins nothing. */
+
+/* Create a flow. *flow is its id, which no job and no other flow of the store ever has.
+ * At its end `on_complete` is enqueued, or `on_failure` if a member failed or was cancelled and
+ * failures are not allowed, or if the flow was cancelled. The job has the id of the flow in its
+ * header wq-batch. If its queue was deleted by then, none is enqueued. `options` NULL: neither.
+ * Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_create(wq_store *store, const wq_flow_options *options, uint64_t *flow,
+                              wq_call *call, wq_error *err);
+
+/* Say that no more jobs come from outside: the flow is finished as soon as nothing is pending, at
+ * once if nothing is. A second time changes nothing.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_seal(wq_store *store, uint64_t flow, wq_call *call, wq_error *err);
+
+/* Cancel a flow. Members that did not start end as cancelled before this returns; after a crash in
+ * between the rest follows at the next checkpoint. Those that run go on until they are settled:
+ * they learn it by wq_job.flow_cancelled and from wq_extend, which answers WQ_CANCELLED and leaves
+ * their lease as it is. Whatever becomes of them, they are not tried again and their chains end.
+ * Returns: WQ_OK (also if it was cancelled before); WQ_CONFLICT (it is finished); WQ_E_NOT_FOUND
+ *          (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: by `call`; default WQ_POWER.
+ * Thread: any.   Blocks: for durability, and for disk reads.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_cancel(wq_store *store, uint64_t flow, wq_call *call, wq_error *err);
+
+/* Read the counts of a flow. It can be read until seven days after its end.
+ * Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for a disk read.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_get_status(wq_store *store, uint64_t flow, wq_flow_status *status,
+                                  wq_error *err);
+
+/* List flows, newest first, page by page: up to n into `statuses`, status_size is
+ * sizeof statuses[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no more.
+ * *count is how many were told, which may be none though there are more.
+ * Returns: WQ_OK; WQ_E_INVALID (also n over 1,000), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_flow_list(wq_store *store, uint64_t *cursor, wq_flow_status *statuses, size_t n,
+                            size_t status_size, size_t *count, wq_error *err);
+
+/* ====================================================================================== history */
+
+/* Settle a job as done, with a result that is kept in the history of the queue. A queue that keeps
+ * no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
+ * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB).
+ * Durability: by `call`; default that of the queue.
+ * Thread: any.   Blocks: for durability.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_ack_result(wq_queue *queue, uint64_t id, uint64_t generation, const void *result,
+                             size_t result_len, wq_call *call, wq_error *err);
+
+/* Read one acked job of this queue. *result is a copy of the view in *job: free it with
+ * wq_list_free.
+ * Returns: WQ_OK; else *result is NULL: WQ_E_NOT_FOUND (not acked, not kept (any more), or queue
+ *          deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *result with wq_list_free; job->result is a view into it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_history_get(wq_queue *queue, uint64_t id, wq_done_job *job, wq_list **result,
+                              wq_error *err);
+
+/* List the acked jobs of this queue, newest first, page by page: up to n into `jobs`, job_size is
+ * sizeof jobs[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no more.
+ * *count is how many were told, which may be none though there are more.
+ * Returns: WQ_OK; else *results is NULL: WQ_E_INVALID (also n over 1,000), WQ_E_NOT_FOUND (queue
+ *          deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for disk reads.
+ * Owns: the caller frees *results with wq_list_free; each job's result is a view into it.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_history_list(wq_queue *queue, uint64_t *cursor, wq_done_job *jobs, size_t n,
+                               size_t job_size, size_t *count, wq_list **results, wq_error *err);
 
 /* ============================================================================= completion queue */
 
@@ -1916,7 +2034,7 @@ WQ_API int32_t wq_key_release(wq_queue* queue, uint64_t id, uint64_t generation,
  *          WQ_E_NO_MEMORY, WQ_E_IO (no file descriptor left), WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller closes *cq with wq_cq_close.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_open(wq_store* store, wq_cq** cq, wq_error* err);
+WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
 
 /* Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes they
  * tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED. The store may be closed
@@ -1924,7 +2042,7 @@ WQ_API int32_t wq_cq_open(wq_store* store, wq_cq** cq, wq_error* err);
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until pollers have left.   Owns: frees *cq.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cq_close(wq_cq** cq);
+WQ_API void wq_cq_close(wq_cq **cq);
 
 /* Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the first.
  * Each change gives exactly one event. Events of changes that were made one after another at the
@@ -1936,8 +2054,8 @@ WQ_API void wq_cq_close(wq_cq** cq);
  * Durability: an event with WQ_OK means that its change has reached the level its call asked for.
  * Thread: any.   Blocks: up to timeout_ms.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_poll(wq_cq* cq, wq_event* events, size_t n, size_t event_size,
-                          int64_t timeout_ms, size_t* count, wq_error* err);
+WQ_API int32_t wq_cq_poll(wq_cq *cq, wq_event *events, size_t n, size_t event_size,
+                          int64_t timeout_ms, size_t *count, wq_error *err);
 
 /* A file descriptor that is readable while events wait, for poll, epoll and event loops.
  * wq_cq_poll makes it unreadable when it takes the last event. Do not read, write or close it; it
@@ -1945,7 +2063,7 @@ WQ_API int32_t wq_cq_poll(wq_cq* cq, wq_event* events, size_t n, size_t event_si
  * Returns: the descriptor, 0 or more; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the completion queue owns it.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cq_eventfd(wq_cq* cq);
+WQ_API int32_t wq_cq_eventfd(wq_cq *cq);
 
 /* ======================================================================================= cancel */
 
@@ -1954,7 +2072,7 @@ WQ_API int32_t wq_cq_eventfd(wq_cq* cq);
  *          WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: the caller frees it with wq_cancel_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cancel_new(wq_cancel** cancel, wq_error* err);
+WQ_API int32_t wq_cancel_new(wq_cancel **cancel, wq_error *err);
 
 /* Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one before it
  * does anything. Takes locks: a signal handler leaves it to a thread (self-pipe, signalfd). A call
@@ -1962,14 +2080,14 @@ WQ_API int32_t wq_cancel_new(wq_cancel** cancel, wq_error* err);
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cancel_fire(wq_cancel* cancel);
+WQ_API void wq_cancel_fire(wq_cancel *cancel);
 
 /* Free a token and set *cancel to NULL. Does not fire it.
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until the calls that use it have returned.
  * Owns: frees *cancel.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_cancel_free(wq_cancel** cancel);
+WQ_API void wq_cancel_free(wq_cancel **cancel);
 
 /* ==================================================================================== schedules */
 
@@ -2011,8 +2129,8 @@ typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_fre
  * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_put(wq_queue* queue, const void* name, size_t name_len,
-                           const wq_cron_spec* spec, wq_call* call, wq_error* err);
+WQ_API int32_t wq_cron_put(wq_queue *queue, const void *name, size_t name_len,
+                           const wq_cron_spec *spec, wq_call *call, wq_error *err);
 
 /* Remove a schedule. Jobs that it enqueued stay.
  * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
@@ -2021,8 +2139,8 @@ WQ_API int32_t wq_cron_put(wq_queue* queue, const void* name, size_t name_len,
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_remove(wq_store* store, const void* name, size_t name_len, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_cron_remove(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
 
 /* Stop a schedule until wq_cron_resume. It misses nothing: it goes on with the first slot after it
  * was resumed. Already so is WQ_OK and writes nothing.
@@ -2030,16 +2148,16 @@ WQ_API int32_t wq_cron_remove(wq_store* store, const void* name, size_t name_len
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_pause(wq_store* store, const void* name, size_t name_len, wq_call* call,
-                             wq_error* err);
+WQ_API int32_t wq_cron_pause(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                             wq_error *err);
 
 /* Let a paused schedule go on.
  * Returns: WQ_OK; as wq_cron_remove, WQ_E_CORRUPT; WQ_E_INVALID (its zone is not there any more).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability and a disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_resume(wq_store* store, const void* name, size_t name_len, wq_call* call,
-                              wq_error* err);
+WQ_API int32_t wq_cron_resume(wq_store *store, const void *name, size_t name_len, wq_call *call,
+                              wq_error *err);
 
 /* Read one schedule, as a list of one.
  * Returns: WQ_OK with *crons set; else *crons is NULL: WQ_E_NOT_FOUND, WQ_E_INVALID,
@@ -2048,8 +2166,8 @@ WQ_API int32_t wq_cron_resume(wq_store* store, const void* name, size_t name_len
  * Durability: none.   Thread: any.   Blocks: for a disk read.
  * Owns: the caller frees *crons with wq_crons_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_get(wq_store* store, const void* name, size_t name_len, wq_crons** crons,
-                           wq_error* err);
+WQ_API int32_t wq_cron_get(wq_store *store, const void *name, size_t name_len, wq_crons **crons,
+                           wq_error *err);
 
 /* List schedules in the byte order of their names: up to `limit` (1..1,000) behind `after`; those
  * of one queue if `queue` is not NULL. A list shorter than `limit` is the last one.
@@ -2059,26 +2177,26 @@ WQ_API int32_t wq_cron_get(wq_store* store, const void* name, size_t name_len, w
  * Durability: none.   Thread: any.   Blocks: for disk reads.
  * Owns: the caller frees *crons with wq_crons_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_list(wq_store* store, wq_queue* queue, const void* after, size_t after_len,
-                            size_t limit, wq_crons** crons, wq_error* err);
+WQ_API int32_t wq_cron_list(wq_store *store, wq_queue *queue, const void *after, size_t after_len,
+                            size_t limit, wq_crons **crons, wq_error *err);
 
 /* Number of schedules in a list. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_crons_count(const wq_crons* crons);
+WQ_API size_t wq_crons_count(const wq_crons *crons);
 
 /* The schedule with index `i`, counted from 0.
  * Returns: WQ_OK with *cron filled; WQ_E_INVALID (NULL, index, struct_size).
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the list owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_crons_at(const wq_crons* crons, size_t i, wq_cron* cron);
+WQ_API int32_t wq_crons_at(const wq_crons *crons, size_t i, wq_cron *cron);
 
 /* Free a list and set *crons to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *crons.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_crons_free(wq_crons** crons);
+WQ_API void wq_crons_free(wq_crons **crons);
 
 /* When an expression is due: the first `n` (1..10,000) times after `from_ms`, with no store.
  * *count is less than n if it is due no more often before the year 10000.
@@ -2086,9 +2204,9 @@ WQ_API void wq_crons_free(wq_crons** crons);
  *          the field), WQ_E_NO_MEMORY, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: for a disk read of the zone.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_cron_next(const void* expression, size_t expression_len, const void* zone,
-                            size_t zone_len, int64_t from_ms, int64_t* times, size_t n,
-                            size_t* count, wq_error* err);
+WQ_API int32_t wq_cron_next(const void *expression, size_t expression_len, const void *zone,
+                            size_t zone_len, int64_t from_ms, int64_t *times, size_t n,
+                            size_t *count, wq_error *err);
 
 /* ===================================================================================== log scan */
 
@@ -2104,7 +2222,7 @@ WQ_API int32_t wq_cron_next(const void* expression, size_t expression_len, const
  * store.
  * Blocks: for disk reads and for `visit`.   Owns: the record is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_log_scan(const char* path, wq_log_visit visit, void* ctx, wq_error* err);
+WQ_API int32_t wq_log_scan(const char *path, wq_log_visit visit, void *ctx, wq_error *err);
 
 /* ============================================================================== moving a store */
 
@@ -2121,8 +2239,8 @@ WQ_API int32_t wq_log_scan(const char* path, wq_log_visit visit, void* ctx, wq_e
  * Thread: callback; `visit` runs on the calling thread and may call anything but close the store.
  * Blocks: for disk reads and for `visit`.   Owns: the records are valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_export(wq_store* store, const void* name, size_t name_len,
-                               wq_export_visit visit, void* ctx, wq_error* err);
+WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_len,
+                               wq_export_visit visit, void *ctx, wq_error *err);
 
 /* Begin an import into a store that never had a queue.
  * Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a reopen:
@@ -2133,7 +2251,7 @@ WQ_API int32_t wq_store_export(wq_store* store, const void* name, size_t name_le
  * Durability: OK means that it survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_begin(wq_store* store, const wq_store_record* record, wq_error* err);
+WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, wq_error *err);
 
 /* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
@@ -2142,8 +2260,8 @@ WQ_API int32_t wq_import_begin(wq_store* store, const wq_store_record* record, w
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_queue(wq_store* store, const wq_queue_record* record, wq_queue** queue,
-                               wq_error* err);
+WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, wq_queue **queue,
+                               wq_error *err);
 
 /* Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0]. All or
  * none. They keep their ids, generations, counts and times. Jobs that were leased or running become
@@ -2154,8 +2272,8 @@ WQ_API int32_t wq_import_queue(wq_store* store, const wq_queue_record* record, w
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t n, size_t job_size,
-                              wq_error* err);
+WQ_API int32_t wq_import_jobs(wq_queue *queue, const wq_job_record *jobs, size_t n, size_t job_size,
+                              wq_error *err);
 
 /* Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose time
  * has come counts as not there.
@@ -2165,8 +2283,8 @@ WQ_API int32_t wq_import_jobs(wq_queue* queue, const wq_job_record* jobs, size_t
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n, size_t row_size,
-                            wq_error* err);
+WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n, size_t row_size,
+                            wq_error *err);
 
 /* End the import: the store is open for use.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
@@ -2174,7 +2292,7 @@ WQ_API int32_t wq_import_kv(wq_store* store, const wq_kv_record* rows, size_t n,
  * Durability: OK means that all of the import survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_import_end(wq_store* store, wq_error* err);
+WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
 
 /* Look at the store in directory `path`, however damaged, and tell what is whole, what is damaged
  * and how many jobs can be read. With a `new_path` all of them are written into a new store there.
@@ -2190,8 +2308,8 @@ WQ_API int32_t wq_import_end(wq_store* store, wq_error* err);
  * store.
  * Blocks: for disk I/O and for `visit`.   Owns: the finding is valid during the callback only.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_repair(const char* path, const char* new_path, wq_repair_visit visit,
-                               void* ctx, wq_repair_report* report, wq_error* err);
+WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
+                               void *ctx, wq_repair_report *report, wq_error *err);
 
 /* ============================================================================== key-value rows */
 
@@ -2207,8 +2325,8 @@ WQ_API int32_t wq_store_repair(const char* path, const char* new_path, wq_repair
  * Durability: none.   Thread: any.   Blocks: for a disk read if the row is not in memory.
  * Owns: the caller frees *page with wq_kv_page_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_get(wq_store* store, const void* key, size_t key_len, wq_kv_page** page,
-                         wq_error* err);
+WQ_API int32_t wq_kv_get(wq_store *store, const void *key, size_t key_len, wq_kv_page **page,
+                         wq_error *err);
 
 /* Write a row: new, or in place of the one that is there, with the time to live of this call.
  * WQ_KV_IF_ABSENT adds; WQ_KV_IF_VERSION, with what a read told, is compare-and-swap.
@@ -2221,9 +2339,9 @@ WQ_API int32_t wq_kv_get(wq_store* store, const void* key, size_t key_len, wq_kv
  *         memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_put(wq_store* store, const void* key, size_t key_len, const void* value,
-                         size_t value_len, const wq_kv_options* options, wq_call* call,
-                         uint64_t* version, wq_error* err);
+WQ_API int32_t wq_kv_put(wq_store *store, const void *key, size_t key_len, const void *value,
+                         size_t value_len, const wq_kv_options *options, wq_call *call,
+                         uint64_t *version, wq_error *err);
 
 /* Add `delta` to a counter: a row whose value is a whole number of 64 bits in decimal. A row that
  * is not there counts as 0, and gets options->ttl_ms; one that is there keeps its end.
@@ -2235,8 +2353,8 @@ WQ_API int32_t wq_kv_put(wq_store* store, const void* key, size_t key_len, const
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_add(wq_store* store, const void* key, size_t key_len, int64_t delta,
-                         const wq_kv_options* options, wq_call* call, int64_t* sum, wq_error* err);
+WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64_t delta,
+                         const wq_kv_options *options, wq_call *call, int64_t *sum, wq_error *err);
 
 /* Remove a row, if the condition of `options` holds. Goes on when the disk is full.
  * Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
@@ -2246,8 +2364,8 @@ WQ_API int32_t wq_kv_add(wq_store* store, const void* key, size_t key_len, int64
  * Thread: any.   Blocks: for durability, and for a disk read if the row is not in memory.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_erase(wq_store* store, const void* key, size_t key_len,
-                           const wq_kv_options* options, wq_call* call, wq_error* err);
+WQ_API int32_t wq_kv_erase(wq_store *store, const void *key, size_t key_len,
+                           const wq_kv_options *options, wq_call *call, wq_error *err);
 
 /* List rows in the order of the bytes of their keys, page by page. `query` NULL: the first 100.
  * *more (may be NULL): 1 if there are more behind the page; go on with query->after = its last key.
@@ -2258,26 +2376,26 @@ WQ_API int32_t wq_kv_erase(wq_store* store, const void* key, size_t key_len,
  * Durability: none.   Thread: any.   Blocks: for disk reads.
  * Owns: the caller frees *page with wq_kv_page_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_list(wq_store* store, const wq_kv_query* query, wq_kv_page** page,
-                          int32_t* more, wq_error* err);
+WQ_API int32_t wq_kv_list(wq_store *store, const wq_kv_query *query, wq_kv_page **page,
+                          int32_t *more, wq_error *err);
 
 /* Number of rows in a page. NULL has none.
  * Returns: the number.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API size_t wq_kv_page_count(const wq_kv_page* page);
+WQ_API size_t wq_kv_page_count(const wq_kv_page *page);
 
 /* The row with index `i`, counted from 0.
  * Returns: WQ_OK with *row filled; WQ_E_INVALID (NULL, index, struct_size).
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the page owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_kv_page_row(const wq_kv_page* page, size_t i, wq_kv_row* row);
+WQ_API int32_t wq_kv_page_row(const wq_kv_page *page, size_t i, wq_kv_row *row);
 
 /* Free a page and set *page to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *page.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_kv_page_free(wq_kv_page** page);
+WQ_API void wq_kv_page_free(wq_kv_page **page);
 
 /* ======================================================================================== locks */
 
@@ -2293,8 +2411,8 @@ WQ_API void wq_kv_page_free(wq_kv_page** page);
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_take(wq_store* store, const void* key, size_t key_len, const void* owner,
-                            size_t owner_len, int64_t ttl_ms, wq_call* call, wq_error* err);
+WQ_API int32_t wq_lock_take(wq_store *store, const void *key, size_t key_len, const void *owner,
+                            size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
 
 /* Keep the lock for ttl_ms from now on (0: until it is released).
  * Returns: WQ_OK; WQ_STALE (the owner does not have it: released, run out, or another's);
@@ -2303,8 +2421,8 @@ WQ_API int32_t wq_lock_take(wq_store* store, const void* key, size_t key_len, co
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_put.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_extend(wq_store* store, const void* key, size_t key_len, const void* owner,
-                              size_t owner_len, int64_t ttl_ms, wq_call* call, wq_error* err);
+WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, const void *owner,
+                              size_t owner_len, int64_t ttl_ms, wq_call *call, wq_error *err);
 
 /* Give the lock up.
  * Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
@@ -2313,8 +2431,8 @@ WQ_API int32_t wq_lock_extend(wq_store* store, const void* key, size_t key_len, 
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_erase.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_lock_release(wq_store* store, const void* key, size_t key_len, const void* owner,
-                               size_t owner_len, wq_call* call, wq_error* err);
+WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len, const void *owner,
+                               size_t owner_len, wq_call *call, wq_error *err);
 
 /* ================================================================================= transactions */
 
@@ -2328,9 +2446,9 @@ WQ_API int32_t wq_lock_release(wq_store* store, const void* key, size_t key_len,
  * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
  * of the operation that was refused, which the message names as well; n if it was none of them.
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
- *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter),
- *          WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue or job), WQ_E_INVALID,
- *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter,
+ *          flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue, job or
+ *          flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
  *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -2338,31 +2456,32 @@ WQ_API int32_t wq_lock_release(wq_store* store, const void* key, size_t key_len,
  *             WQ_POWER for a row).
  * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_transact(wq_store* store, const wq_txn_op* ops, size_t n, size_t op_size,
-                           wq_call* call, wq_txn_result* results, size_t result_size,
-                           size_t* failed, wq_error* err);
+WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size_t op_size,
+                           wq_call *call, wq_txn_result *results, size_t result_size,
+                           size_t *failed, wq_error *err);
 
 /* ====================================================================================== observe */
 
 /* wq_store_event.kind: what happened. In brackets what the fields say beside job and queue. */
-#define WQ_EVENT_QUEUED 1u     /* enqueued [time_ms: when it becomes ready, 0: it is] */
-#define WQ_EVENT_PROMOTED 2u   /* delayed -> ready */
-#define WQ_EVENT_LEASED 3u     /* [time_ms: the deadline] */
-#define WQ_EVENT_CONFIRMED 4u  /* leased -> running [time_ms: the deadline, 0: none] */
-#define WQ_EVENT_ACKED 5u      /* succeeded, and gone */
-#define WQ_EVENT_NACKED 6u     /* [time_ms: when it is ready again, 0: it is, or it died] */
-#define WQ_EVENT_RELEASED 7u   /* given back uncounted [the same] */
-#define WQ_EVENT_EXPIRED 8u    /* its lease was taken back [the same] */
-#define WQ_EVENT_DEAD 9u       /* became a dead letter [dead_reason] */
-#define WQ_EVENT_REPLAYED 10u  /* dead -> ready */
-#define WQ_EVENT_CANCELLED 11u /* cancelled, and gone */
-#define WQ_EVENT_CLEARED 12u   /* removed [job_id 0: `count` jobs of the queue at once] */
+#define WQ_EVENT_QUEUED 1u         /* enqueued [time_ms: when it becomes ready, 0: it is] */
+#define WQ_EVENT_PROMOTED 2u       /* delayed -> ready */
+#define WQ_EVENT_LEASED 3u         /* [time_ms: the deadline] */
+#define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
+#define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
+#define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
+#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
+#define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
+#define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
+#define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
+#define WQ_EVENT_CANCELLED 11u     /* cancelled, and gone */
+#define WQ_EVENT_CLEARED 12u       /* removed [job_id 0: `count` jobs of the queue at once] */
 #define WQ_EVENT_QUEUE_DECLARED 13u
 #define WQ_EVENT_QUEUE_CHANGED 14u /* configuration or status */
 #define WQ_EVENT_QUEUE_DELETED 15u /* with `count` jobs */
 #define WQ_EVENT_CHECKPOINT 16u    /* all changes up to `lsn` are settled on disk */
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
+#define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
@@ -2375,8 +2494,7 @@ typedef struct wq_event_cursor {
   uint64_t sequence; /* of the last event that was read */
   uint64_t dropped;  /* out: events that this call did not find any more, before its first one */
 } wq_event_cursor;
-#define WQ_EVENT_CURSOR_INIT \
-  { sizeof(wq_event_cursor), 0, 0, 0, 0 }
+#define WQ_EVENT_CURSOR_INIT {sizeof(wq_event_cursor), 0, 0, 0, 0}
 
 /* One change. Not to be mixed up with wq_event, which tells that a call became durable. */
 typedef struct wq_store_event {
@@ -2393,15 +2511,14 @@ typedef struct wq_store_event {
   uint32_t dead_reason;    /* WQ_DEAD_...; 0: not dead */
   uint32_t queue_name_len; /* 0: about no queue */
   uint32_t reserved_0;
-  char queue_name[256]; /* ends with NUL */
+  char queue_name[256];    /* ends with NUL */
 } wq_store_event;
-#define WQ_STORE_EVENT_INIT \
-  { sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+#define WQ_STORE_EVENT_INIT {sizeof(wq_store_event), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""}
 
 /* A failed attempt. */
 typedef struct wq_queue_error {
   uint32_t struct_size;
-  uint32_t kind; /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
+  uint32_t kind;     /* WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED */
   int64_t at_ms;
   uint64_t job_id;
   uint64_t generation;
@@ -2409,8 +2526,7 @@ typedef struct wq_queue_error {
   uint32_t text_len; /* 0: no text was given */
   char text[256];    /* one line of UTF-8, cut to 240 bytes, ends with NUL */
 } wq_queue_error;
-#define WQ_QUEUE_ERROR_INIT \
-  { sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, "" }
+#define WQ_QUEUE_ERROR_INIT {sizeof(wq_queue_error), 0, 0, 0, 0, 0, 0, ""}
 
 /* What holds a job or a queue back. New causes get new bits: what is not known counts as one. */
 #define WQ_WHY_DELAYED 1u       /* its time has not come */
@@ -2447,14 +2563,14 @@ typedef struct wq_job_explanation {
   int64_t holder_age_ms;
 } wq_job_explanation;
 #define WQ_JOB_EXPLANATION_INIT \
-  { sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  {sizeof(wq_job_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* What holds a queue back, as of one moment. Rates are jobs per second, means of about the last 1
  * and 5 minutes since open. */
 typedef struct wq_queue_explanation {
   uint32_t struct_size;
-  uint32_t status; /* WQ_STATUS_... */
-  uint32_t causes; /* WQ_WHY_... */
+  uint32_t status;             /* WQ_STATUS_... */
+  uint32_t causes;             /* WQ_WHY_... */
   uint32_t reserved_0;
   uint64_t leasable;           /* jobs that could be leased now */
   int64_t oldest_ready_age_ms; /* 0: none is ready */
@@ -2467,11 +2583,11 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
-  uint64_t parked;      /* ready jobs that wait for their group or rate key */
-  int64_t rate_wait_ms; /* until the rate lets the next job begin; 0: it does now */
+  uint64_t parked;             /* ready jobs that wait for their group or rate key */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \
-  { sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  {sizeof(wq_queue_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Take up to `n` events behind the cursor, in the order of their changes (of the log);
  * event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many were taken.
@@ -2488,9 +2604,9 @@ typedef struct wq_queue_explanation {
  * Durability: none.   Thread: any; a cursor one at a time.   Blocks: up to wait_ms.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_events_poll(wq_store* store, wq_event_cursor* cursor, wq_store_event* events,
-                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel* cancel,
-                              size_t* count, wq_error* err);
+WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store_event *events,
+                              size_t n, size_t event_size, int64_t wait_ms, wq_cancel *cancel,
+                              size_t *count, wq_error *err);
 
 /* The last failed attempts of the queue, newest first: nacks (those that count as an exception, or
  * have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is how many
@@ -2501,8 +2617,8 @@ WQ_API int32_t wq_events_poll(wq_store* store, wq_event_cursor* cursor, wq_store
  *          WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: no.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_get_errors(wq_queue* queue, wq_queue_error* errors, size_t n,
-                                   size_t error_size, size_t* count, wq_error* err);
+WQ_API int32_t wq_queue_get_errors(wq_queue *queue, wq_queue_error *errors, size_t n,
+                                   size_t error_size, size_t *count, wq_error *err);
 
 /* Tell where a job of this queue is, and why it does not run.
  * `text` (may be NULL) gets the same as lines for a person, its last error among them; their
@@ -2513,8 +2629,8 @@ WQ_API int32_t wq_queue_get_errors(wq_queue* queue, wq_queue_error* errors, size
  * Durability: none.   Thread: any.   Blocks: for a disk read if the job is not in memory.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_job_explain(wq_queue* queue, uint64_t id, wq_job_explanation* explanation,
-                              wq_text** text, wq_error* err);
+WQ_API int32_t wq_job_explain(wq_queue *queue, uint64_t id, wq_job_explanation *explanation,
+                              wq_text **text, wq_error *err);
 
 /* Tell what this queue would hand out now, and what holds it back.
  * `text` (may be NULL) gets the same as lines for a person.
@@ -2523,8 +2639,8 @@ WQ_API int32_t wq_job_explain(wq_queue* queue, uint64_t id, wq_job_explanation* 
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_queue_explain(wq_queue* queue, wq_queue_explanation* explanation, wq_text** text,
-                                wq_error* err);
+WQ_API int32_t wq_queue_explain(wq_queue *queue, wq_queue_explanation *explanation, wq_text **text,
+                                wq_error *err);
 
 /* All figures of the store and its queues, in the text format of Prometheus (0.0.4).
  * docs/METRICS.md explains each. The only label is the name of the queue, escaped; ids, keys and
@@ -2535,19 +2651,19 @@ WQ_API int32_t wq_queue_explain(wq_queue* queue, wq_queue_explanation* explanati
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read per queue.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
-WQ_API int32_t wq_store_metrics(wq_store* store, wq_text** text, wq_error* err);
+WQ_API int32_t wq_store_metrics(wq_store *store, wq_text **text, wq_error *err);
 
 /* The bytes of a text, UTF-8; no NUL follows. NULL has none.
  * Returns: a view into it, valid until it is freed.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: the text owns the bytes.
  * Since: 0.1.   Stability: stable. */
-WQ_API wq_bytes wq_text_bytes(const wq_text* text);
+WQ_API wq_bytes wq_text_bytes(const wq_text *text);
 
 /* Free a text and set *text to NULL. The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *text.
  * Since: 0.1.   Stability: stable. */
-WQ_API void wq_text_free(wq_text** text);
+WQ_API void wq_text_free(wq_text **text);
 
 #ifdef __cplusplus
 }

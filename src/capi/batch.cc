@@ -60,6 +60,9 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
   out.progress = view_bytes(bytes_of(view.progress));
   out.first_dead_ms = view.first_dead_ms;
+  out.flow = view.batch;
+  out.chain_count = view.chain_jobs;
+  out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   out.group = view_bytes(envelope.group);
   out.rate_key = view_bytes(envelope.rate_key);
   out.rate_cost = envelope.rate_cost;

@@ -269,8 +269,6 @@ void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,
                             const QueueTotals& totals);
-// A job by itself; `headers` is what `out` borrows. produce.cc
-Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out);
 // The schedules of a queue that is imported. cron.cc
 Status import_schedules(Engine& engine, QueueId queue, const wq_cron* schedules, size_t count);
 // The backoff_ fields of a queue configuration or a job.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "capi/capi_internal.h"
+#include "capi/specs.h"
 #include "engine/cron_plan.h"
 
 namespace wq {
@@ -31,8 +32,10 @@ Status put(Engine& engine, const wq_queue& queue, std::string_view name, const w
   WQ_TRY(read_text(in->expression.data, in->expression.len, "expression", spec.expression));
   WQ_TRY(read_text(in->zone.data, in->zone.len, "zone", spec.zone));
   if (in->flags & WQ_CRON_CATCH_UP) spec.catch_up = in->catch_up;
-  std::vector<Header> headers;
-  WQ_TRY(read_job_spec(in->job, headers, spec.job));
+  SpecParts parts;
+  SizedIn<wq_job_spec> job;
+  WQ_TRY(job.read(in->job, "job"));
+  WQ_TRY(read_spec(*job, parts, spec.job));
   return engine.cron_put(queue.id, name, spec, call);
 }
 

@@ -11,7 +11,8 @@ namespace {
 constexpr size_t rows_per_call_max = 10'000;
 
 static_assert(WQ_EVENT_QUEUED == static_cast<uint32_t>(EventKind::queued) &&
-              WQ_EVENT_DROPPED == static_cast<uint32_t>(EventKind::dropped));
+              WQ_EVENT_DROPPED == static_cast<uint32_t>(EventKind::dropped) &&
+              WQ_EVENT_FLOW_FINISHED == static_cast<uint32_t>(EventKind::batch_finished));
 static_assert(WQ_WHY_DELAYED == why_delayed && WQ_WHY_SLOTS == why_slots &&
               WQ_WHY_HELD == why_held && WQ_WHY_EMPTY == why_empty && WQ_WHY_GROUP == why_group &&
               WQ_WHY_RATE == why_rate);

@@ -1,73 +1,12 @@
 // Produce: enqueue one or many, cancel, read one job.
+#include <deque>
+
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
-#include "capi/keys.h"
 #include "capi/specs.h"
 #include "engine/admit.h"
 
 namespace wq {
-
-Status HeaderViews::read(const wq_header* headers, size_t count) {
-  if (count > 0 && !headers) return invalid_field("headers", "is NULL but has a count");
-  if (count > headers_count_max) {
-    return Status(Code::too_large,
-                  "headers_count is " + std::to_string(count) + ", more than 1024");
-  }
-  for (size_t i = 0; i < count; i++) {
-    Header view;
-    WQ_TRY(read_bytes(headers[i].name.data, headers[i].name.len, "header name", view.name));
-    WQ_TRY(read_bytes(headers[i].value.data, headers[i].value.len, "header value", view.value));
-    views_.push_back(view);
-  }
-  return {};
-}
-
-Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out) {
-  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
-  if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
-  out.dry_run = in.flags & WQ_JOB_DRY_RUN;
-  WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
-  if (in.flags & WQ_JOB_PRIORITY) {
-    if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
-    out.priority = static_cast<uint8_t>(in.priority);
-  }
-  out.delay_ms = in.delay_ms;
-  out.run_at_ms = in.run_at_ms;
-  out.max_attempts = in.max_attempts;
-  if (in.backoff_kind != 0 || in.backoff_count != 0) {
-    WQ_TRY(read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
-                        in.backoff_count, out.backoff));
-  }
-  out.backoff.jitter_permille = in.backoff_jitter_permille;
-  out.traits.expires_ms = in.expires_at_ms;
-  out.traits.retry_until_ms = in.retry_until_ms;
-  out.traits.timeout_ms = in.timeout_ms;
-  out.traits.max_exceptions = in.max_exceptions;
-  out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
-  if (in.reserved_1 != 0) return invalid_field("spec.reserved_1", "is not 0");
-  Bytes group;
-  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
-  out.traits.group = as_text(group);
-  out.traits.group_limit = in.group_limit;
-  if (in.reserved_2 != 0) return invalid_field("spec.reserved_2", "is not 0");
-  Bytes rate_key;
-  WQ_TRY(read_bytes(in.rate_key.data, in.rate_key.len, "rate_key", rate_key));
-  out.traits.rate_key = as_text(rate_key);
-  if (in.rate_cost != 0) out.traits.rate_cost = in.rate_cost;
-  if (in.headers_count > 0) WQ_TRY(headers.read(in.headers, in.headers_count));
-  return read_spec_keys(in, out);
-}
-
-Status read_job_spec(const wq_job_spec* given, std::vector<Header>& headers, JobSpec& out) {
-  SizedIn<wq_job_spec> in;
-  WQ_TRY(in.read(given, "job"));
-  HeaderViews views;
-  WQ_TRY(read_spec(*in, views, out));
-  const std::span<const Header> all = views.from(0, views.size());
-  headers.assign(all.begin(), all.end());
-  out.headers = headers;
-  return {};
-}
 
 namespace {
 
@@ -80,9 +19,8 @@ Status read_and_enqueue(Engine& engine, const wq_queue& queue, const wq_job_spec
   SizedIn<wq_job_spec> in;
   WQ_TRY(in.read(given, "spec"));
   JobSpec spec;
-  HeaderViews headers;
-  WQ_TRY(read_spec(*in, headers, spec));
-  spec.headers = headers.from(0, headers.size());
+  SpecParts parts;
+  WQ_TRY(read_spec(*in, parts, spec));
   JobId id = 0;
   Status status = engine.enqueue(queue.id, spec, how.options(), id);
   if (!status.is_error()) told.job_id = id;  // WQ_DUPLICATE: the holder
@@ -103,29 +41,24 @@ Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* giv
 // The specs as the engine takes them. A spec that can not be read ends them: `refusal` is why.
 struct ReadSpecs {
   std::vector<JobSpec> specs;
-  HeaderViews headers;
+  std::deque<SpecParts> parts;  // of the specs that borrow more than bytes of the caller
   Status refusal;
 
   void read(const wq_job_spec* array, size_t n, size_t stride) {
     specs.reserve(n);
-    std::vector<size_t> header_ends;
-    header_ends.reserve(n);
     for (size_t i = 0; i < n && refusal.ok(); i++) {
       SizedIn<wq_job_spec> in;
       JobSpec spec;
       refusal = in.read_element(array, i, stride, "spec");
-      if (refusal.ok()) refusal = read_spec(*in, headers, spec);
+      if (refusal.ok()) {
+        if (parts.empty() || !parts.back().empty()) parts.emplace_back();
+        refusal = read_spec(*in, parts.back(), spec);
+      }
       if (refusal.ok() && !specs.empty() && spec.dry_run != specs[0].dry_run) {
         refusal = invalid_field("spec.flags", "has WQ_JOB_DRY_RUN in some jobs of the call only");
       }
       if (!refusal.ok()) break;
       specs.push_back(std::move(spec));
-      header_ends.push_back(headers.size());
-    }
-    size_t begin = 0;
-    for (size_t i = 0; i < specs.size(); i++) {
-      specs[i].headers = headers.from(begin, header_ends[i] - begin);
-      begin = header_ends[i];
     }
   }
 };

@@ -7,12 +7,14 @@ namespace {
 constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
                                  WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
                                  WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
-                                 WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT | WQ_CONFIG_KEY_RATE;
+                                 WQ_CONFIG_KEEP_DONE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT |
+                                 WQ_CONFIG_KEY_RATE;
 static_assert(config_bits ==
               (config_max_running | config_max_retries | config_lease_ms | config_durability |
                config_backoff | config_version | config_job_ttl | config_max_depth |
                config_max_bytes | config_full_policy | config_dead_max_count |
-               config_dead_max_age_ms | config_rate | config_group_limit | config_key_rate));
+               config_dead_max_age_ms | config_keep_done | config_rate | config_group_limit |
+               config_key_rate));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -26,7 +28,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.job_ttl_ms = in->job_ttl_ms;
   if (in->reserved_0 != 0) return unknown_bits("config.reserved_0", in->reserved_0);
   read_limits(*in, out);
-  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  out.keep_done_count = in->keep_done_count;
+  out.keep_done_age_ms = in->keep_done_age_ms;
   read_gates(*in, out);
   if (fields & WQ_CONFIG_DURABILITY) {
     if (in->durability < WQ_MEMORY || in->durability > WQ_POWER) {
@@ -106,6 +109,7 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.jobs_expired_total = totals.jobs_expired;
   out.dropped_total = totals.dropped;
   out.dead_dropped_total = totals.dead_dropped;
+  out.chain_cut_total = totals.chain_cut;
   return out;
 }
 
@@ -134,6 +138,8 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_jitter_permille = in.backoff.jitter_permille;
   out.job_ttl_ms = in.job_ttl_ms;
   write_limits(in, out);
+  out.keep_done_count = in.keep_done_count;
+  out.keep_done_age_ms = in.keep_done_age_ms;
   out.rate_count = in.rate.count;
   out.rate_burst = in.rate.burst;
   out.rate_window_ms = in.rate.window_ms;

@@ -62,6 +62,13 @@ Status read_error(const void* data, size_t size, SettleItem& out) {
 
 }  // namespace
 
+Status read_result(const void* data, size_t size, SettleItem& out) {
+  Bytes bytes;
+  WQ_TRY(read_bytes(data, size, "result", bytes));
+  out.result = as_text(bytes);
+  return {};
+}
+
 Status read_item(const wq_settle_item& in, SettleItem& out) {
   if (in.kind < WQ_SETTLE_ACK || in.kind > WQ_SETTLE_RELEASE) {
     return Status(Code::unsupported, "kind is not known to this library");
@@ -75,6 +82,10 @@ Status read_item(const wq_settle_item& in, SettleItem& out) {
   if (in.reserved_0 != 0) return unknown_bits("reserved_0", in.reserved_0);
   if (!has_error && in.reason != 0) return invalid_field("reason", "does not belong to its kind");
   WQ_TRY(read_reason(in.reason, out));
+  if (in.result.len != 0) {
+    if (out.kind != SettleKind::ack) return invalid_field("result", "does not belong to its kind");
+    WQ_TRY(read_result(in.result.data, in.result.len, out));
+  }
   if (out.kind == SettleKind::nack) return read_nack(in.flags, in.delay_ms, in.priority, out);
   if (in.priority != 0) return invalid_field("priority", "does not belong to its kind");
   if (out.kind == SettleKind::release) return read_release(in.flags, in.delay_ms, out);
@@ -169,6 +180,13 @@ int32_t wq_extend(wq_queue* queue, const wq_token* tokens, size_t n, int64_t lea
 int32_t wq_ack(wq_queue* queue, uint64_t id, uint64_t generation, wq_call* call, wq_error* err) {
   return wq::settle_one(queue, id, generation, wq::SettleKind::ack, call, err,
                         [](wq::SettleItem&) { return wq::Status(); });
+}
+
+int32_t wq_ack_result(wq_queue* queue, uint64_t id, uint64_t generation, const void* result,
+                      size_t result_len, wq_call* call, wq_error* err) {
+  return wq::settle_one(
+      queue, id, generation, wq::SettleKind::ack, call, err,
+      [&](wq::SettleItem& item) { return wq::read_result(result, result_len, item); });
 }
 
 int32_t wq_nack(wq_queue* queue, uint64_t id, uint64_t generation, const wq_nack_options* options,

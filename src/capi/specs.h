@@ -1,7 +1,9 @@
 // Reading the structs that say what to enqueue or to settle, for the calls that take one and for
-// those that take several. Thread model: free functions on the caller's memory.
+// those that take several. What the engine gets borrows from the caller's memory and from a
+// SpecParts, which must stay where it is. Thread model: free functions on the caller's memory.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -9,22 +11,21 @@
 
 namespace wq {
 
-// What a JobSpec borrows: the header views of one or more jobs. Offsets while it grows, spans
-// after.
-class HeaderViews {
+// What a JobSpec borrows besides bytes of the caller: views of headers, the jobs of its chain.
+class SpecParts {
  public:
-  Status read(const wq_header* headers, size_t count);
-  size_t size() const { return views_.size(); }
-  std::span<const Header> from(size_t offset, size_t count) const {
-    return {views_.data() + offset, count};
-  }
+  Status read_headers(const wq_header* headers, size_t count, std::span<const Header>& out);
+  Status read_chain(const wq_job_spec& in, std::span<const NextSpec>& out);
+  Status read_next(const wq_next_job& in, NextSpec& out);
+  bool empty() const { return headers_.empty() && chain_.empty(); }
 
  private:
-  std::vector<Header> views_;
+  std::vector<Header> headers_;
+  std::vector<NextSpec> chain_;
+  std::deque<SpecParts> chain_parts_;
 };
 
-// All but `out.headers`, which go to `headers`. produce.cc
-Status read_spec(const wq_job_spec& in, HeaderViews& headers, JobSpec& out);
+Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out);
 // settle.cc
 Status read_item(const wq_settle_item& in, SettleItem& out);
 // Key, condition and times of a change of a kv row. kv.cc

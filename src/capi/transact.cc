@@ -1,4 +1,6 @@
 // Transactions: an array of operations, each with the struct that the single call takes.
+#include <deque>
+
 #include "capi/capi_internal.h"
 #include "capi/specs.h"
 #include "engine/admit.h"
@@ -15,7 +17,6 @@ class ReadOps {
   Status read(const wq_txn_op* array, size_t n, size_t stride, size_t& failed) {
     ops_.resize(n);
     queues_ = std::vector<Inside<wq_queue>>(n);
-    std::vector<size_t> header_ends;
     for (size_t i = 0; i < n; ++i) {
       SizedIn<wq_txn_op> in;
       Status status = in.read_element(array, i, stride, "op");
@@ -24,12 +25,6 @@ class ReadOps {
         failed = i;
         return Status(status.code(), "ops[" + std::to_string(i) + "]: " + status.message());
       }
-      header_ends.push_back(headers_.size());
-    }
-    size_t begin = 0;
-    for (size_t i = 0; i < n; ++i) {
-      ops_[i].spec.headers = headers_.from(begin, header_ends[i] - begin);
-      begin = header_ends[i];
     }
     return {};
   }
@@ -86,13 +81,14 @@ class ReadOps {
     if (!in.spec) return invalid_field("spec", "is NULL");
     SizedIn<wq_job_spec> spec;
     WQ_TRY(spec.read(in.spec, "spec"));
-    return read_spec(*spec, headers_, out.spec);
+    if (parts_.empty() || !parts_.back().empty()) parts_.emplace_back();
+    return read_spec(*spec, parts_.back(), out.spec);
   }
 
   const wq_store& store_;
   std::vector<TxnOp> ops_;
   std::vector<Inside<wq_queue>> queues_;  // held open until the call is over
-  HeaderViews headers_;
+  std::deque<SpecParts> parts_;           // of the specs that borrow more than bytes
 };
 
 struct TxnOut {

@@ -58,6 +58,8 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
   tell_record_keys(job, out);
+  out.flow = job.envelope.traits.batch;
+  out.chain = view_text(job.envelope.traits.chain);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
   out.rate_key = view_text(job.envelope.traits.rate_key);
@@ -156,7 +158,8 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
   read_limits(*in, out);
-  if (in->reserved_1 != 0) return invalid_field("config.reserved_1", "is not 0");
+  out.keep_done_count = in->keep_done_count;
+  out.keep_done_age_ms = in->keep_done_age_ms;
   read_gates(*in, out);
   if (in->group_limit == 0) out.group_limit = 1;  // of a program that knows of no groups
   return read_backoff(in->backoff_kind, in->backoff_base_ms, in->backoff_max_ms,
@@ -181,6 +184,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.jobs_expired = in->jobs_expired_total;
   out.dropped = in->dropped_total;
   out.dead_dropped = in->dead_dropped_total;
+  out.chain_cut = in->chain_cut_total;
   return {};
 }
 
@@ -275,6 +279,10 @@ Status read_job(const wq_job_record& in, JobImage& out) {
     WQ_TRY(read_bytes(given.name.data, given.name.len, "header name", header.name));
     WQ_TRY(read_bytes(given.value.data, given.value.len, "header value", header.value));
   }
+  Bytes chain;
+  WQ_TRY(read_bytes(in.chain.data, in.chain.len, "chain", chain));
+  envelope.traits.batch = in.flow;
+  envelope.traits.chain = as_text(chain);
   return read_backoff(in.backoff_kind, in.backoff_base_ms, in.backoff_max_ms, in.backoff_list_ms,
                       in.backoff_count, envelope.backoff);
 }

@@ -142,6 +142,7 @@ void parse_arguments(int argc, char** argv, Invocation& invocation) {
   app.set_version_flag("-V,--version", "", "Print the version");
   add_global_options(app, invocation.global);
   add_job_commands(app, invocation.command);
+  add_flow_commands(app, invocation.command);
   add_admin_commands(app, invocation.command);
   add_kv_commands(app, invocation.command);
   add_observe_commands(app, invocation.command);

@@ -1,6 +1,6 @@
 // The command line. args.cc has the program and its global options, args_jobs.cc the commands that
-// move jobs, args_admin.cc those that look and set, args_observe.cc those that watch, args_help.cc
-// how help looks. These are the only
+// move jobs, args_flow.cc batches and history, args_admin.cc those that look and set,
+// args_observe.cc those that watch, args_help.cc how help looks. These are the only
 // files that see CLI11.
 // Thread model: one thread.
 #pragma once
@@ -38,6 +38,7 @@ void add_admin_commands(CLI::App& app, Command& chosen);
 void add_kv_commands(CLI::App& app, Command& chosen);
 void add_observe_commands(CLI::App& app, Command& chosen);
 void add_key_commands(CLI::App& app, Command& chosen);
+void add_flow_commands(CLI::App& app, Command& chosen);
 void add_cron_commands(CLI::App& app, Command& chosen);
 
 // For args.cc and args_help.cc. CLI11 takes a positional "[a,b]" for the list a, b. A mark in front

@@ -189,6 +189,14 @@ dropped.
   command
       .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
       ->type_name("DURATION");
+  command
+      .add_option("--keep-done", o.keep_done, "History: how many acked jobs are kept; 0: no bound")
+      ->check(
+          CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
+  command
+      .add_option("--keep-done-for", o.keep_done_for,
+                  "History: how long; 0: for ever. None of the two: no history")
+      ->type_name("DURATION");
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");

@@ -50,11 +50,14 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"x","unique":{"key":"user:5","until":"done","ttl_ms":60000}}
     {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
     {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
+    {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
     {"payload":"x","group":"user-7","group_limit":2}
     {"payload":"x","rate_key":"api.example.com","rate_cost":5}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job
+  wq push --chain resize --chain publish fetch
+                                           # the ack of 'fetch' enqueues 'resize', and so on
 
 A job that meets another one of its key is not pushed: the id of that one is printed, and if it was
 so with all of them the exit code is 8.
@@ -99,6 +102,10 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
   command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
       ->type_name("TIME");
+  add_texts(command, "--chain", o.chain, "Payload of a job that the ack enqueues; repeat for more");
+  command.add_option("--batch", o.batch, "The jobs join this batch (wq batch create)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description(""))
+      ->type_name("ID");
   add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
@@ -226,10 +233,13 @@ CLI::App& add_settle(CLI::App& app, Command& chosen, SettleKind kind, const char
 
 void add_settles(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<SettleOptions>();
-  add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options)
-      .footer(
-          "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
-          "  wq ack 12:34 13:35");
+  CLI::App& ack =
+      add_settle(app, chosen, SettleKind::ack, "ack", "Settle leased jobs: done", options);
+  ack.footer(
+      "Exit code 5: the lease was lost or the job is settled already; nothing changed.\n\n"
+      "  wq ack 12:34 13:35\n"
+      "  wq ack 12:34 --result 'sent as 5f3a'");
+  ack.add_option("--result", options->result, "Kept in the history of the queue (wq history)");
 
   options = std::make_shared<SettleOptions>();
   CLI::App& nack = add_settle(app, chosen, SettleKind::nack, "nack",

@@ -149,7 +149,7 @@ void add_kv_commands(CLI::App& app, Command& chosen) {
   add_durability(txn, options->durability);
   txn.footer(
       R"({"op":"ack","queue":"orders","token":"12:34"}     also nack, release, fail
-{"op":"enqueue","queue":"mail","payload":"..."}     all fields of push --format jsonl
+{"op":"enqueue","queue":"mail","payload":"..."}     as push --format jsonl, but no keys
 {"op":"put","key":"seen:12","value":"1","ttl_ms":60000}
 {"op":"add","key":"orders","by":1}                  put, add, erase, check: if_absent,
 {"op":"check","key":"lock","if_value":"me"}         if_version, if_value

@@ -21,6 +21,8 @@ struct PushOptions {
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
   std::string delay, at, backoff, durability, payload_max, group, rate_key;
+  std::vector<std::string> chain;  // payloads of the jobs that follow each job
+  uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given
   uint32_t max_attempts = 0;
   std::string expires, retry_until, timeout;
@@ -64,7 +66,7 @@ enum class SettleKind { ack, nack, release, extend };
 struct SettleOptions {
   std::vector<std::string> tokens;
   std::string queue;  // empty: found by the job
-  std::string error, reason, delay, lease, durability;
+  std::string error, reason, delay, lease, durability, result;
   int64_t priority = -1;
   bool front = false;
   bool no_exception = false;
@@ -145,6 +147,8 @@ struct QueueSetOptions {
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
+  int64_t keep_done = -1;
+  std::string keep_done_for;
 };
 int run_queue_set(Context& context, const QueueSetOptions& options);
 
@@ -156,6 +160,24 @@ struct QueueOptions {
 };
 int run_queue(Context& context, QueueAction action, const QueueOptions& options);
 
+// ---- flow.cc
+struct BatchCreateOptions {
+  std::string complete_queue, complete, failure_queue, failure;
+  bool allow_failures = false;
+};
+int run_batch_create(Context& context, const BatchCreateOptions& options);
+
+enum class BatchAction { show, seal, cancel };
+int run_batch(Context& context, BatchAction action, uint64_t batch);
+int run_batch_ls(Context& context, uint32_t limit);
+
+struct HistoryOptions {
+  std::string queue = "default";
+  std::string job;  // empty: the newest
+  uint32_t limit = 20;
+};
+int run_history(Context& context, const HistoryOptions& options);
+
 // ---- cron.cc
 struct CronOptions {
   std::string name, expression, payload, queue;
@@ -166,6 +188,8 @@ struct CronOptions {
   uint32_t max_attempts = 0;
   uint32_t count = 5;
 };
+// A schedule as an export has it; `zone` as it is to be shown. export.cc
+Record cron_record(const wq_cron& cron, std::string_view zone);
 int run_cron_add(Context& context, const CronOptions& options);
 int run_cron_rm(Context& context, const CronOptions& options);
 int run_cron_pause(Context& context, const CronOptions& options);

@@ -264,14 +264,14 @@ void print(Output& out, const std::vector<DeviceFact>& facts,
   device.print(out);
   out.line("");
   constexpr auto right = Table::Align::right;
-  Table table({{"LEVEL"},
-               {"AFTER KILLS"},
-               {"KILLS", right},
-               {"PROMISED", right},
-               {"LOST", right},
-               {"CAME BACK", right},
-               {"UNKNOWN", right},
-               {"TAILS CUT", right}});
+  Table table({{"level"},
+               {"after kills"},
+               {"kills", right},
+               {"promised", right},
+               {"lost", right},
+               {"came back", right},
+               {"unknown", right},
+               {"tails cut", right}});
   for (const LevelResult& result : results) {
     const char* const verdict = !result.kept()     ? "BROKEN"
                                 : result.lost == 0 ? "kept"

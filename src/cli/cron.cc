@@ -32,21 +32,23 @@ std::string next_text(const wq_cron& cron) {
 }
 
 Record record_of(const wq_cron& cron) {
-  Record record;
-  record.add("schedule", view_of(cron.name))
-      .add("queue", view_of(cron.queue_name))
-      .add("expression", view_of(cron.expression))
-      .add("zone", cron.zone.len > 0 ? view_of(cron.zone) : "UTC")
-      .add("catch_up", cron.catch_up)
-      .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
-      .add("next_due_ms", cron.next_due_ms)
-      .add("last_slot_ms", cron.last_slot_ms)
-      .add("fired", cron.fired)
-      .add("missed", cron.missed)
-      .add("priority", cron.priority)
-      .add("max_attempts", cron.max_attempts);
+  Record record = cron_record(cron, cron.zone.len > 0 ? view_of(cron.zone) : "UTC");
+  record.add("queue", view_of(cron.queue_name));
   if (cron.problem.len > 0) record.add("problem", view_of(cron.problem));
-  return record.add_bytes("payload", view_of(cron.payload));
+  return record;
+}
+
+// When the expression is due after `from_ms`: `count` times, or as many as there are.
+std::vector<int64_t> next_times(const CronOptions& options, int64_t from_ms, size_t count) {
+  std::vector<int64_t> times(count);
+  const std::string zone = options.zone == "UTC" ? std::string() : options.zone;
+  size_t found = 0;
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_cron_next(options.expression.data(), options.expression.size(), zone.data(), zone.size(),
+                     from_ms, times.data(), times.size(), &found, &err),
+        err);
+  times.resize(found);
+  return times;
 }
 
 // What was put, as the store has it now.
@@ -86,6 +88,7 @@ int run_cron_add(Context& context, const CronOptions& options) {
   wq_cron_spec spec = WQ_CRON_SPEC_INIT;
   spec.expression = bytes_of(options.expression);
   if (options.zone != "UTC") spec.zone = bytes_of(options.zone);
+  next_times(options, wall_clock_ms(), 1);  // what is refused makes no queue
   spec.job = specs.data();
   if (!options.catch_up.empty()) {
     spec.flags |= WQ_CRON_CATCH_UP;
@@ -177,21 +180,15 @@ int run_cron_ls(Context& context, const CronOptions& options) {
 int run_cron_next(Context& context, const CronOptions& options) {
   const int64_t from_ms =
       options.from.empty() ? wall_clock_ms() : parse_time_ms("--from", options.from);
-  std::vector<int64_t> times(options.count);
-  const std::string zone = options.zone == "UTC" ? std::string() : options.zone;
-  size_t found = 0;
-  wq_error err = WQ_ERROR_INIT;
-  check(wq_cron_next(options.expression.data(), options.expression.size(), zone.data(), zone.size(),
-                     from_ms, times.data(), times.size(), &found, &err),
-        err);
-  for (size_t i = 0; i < found; ++i) {
+  const std::vector<int64_t> times = next_times(options, from_ms, options.count);
+  for (const int64_t time_ms : times) {
     if (context.out().json()) {
-      context.out().record(Record().add("due_ms", times[i]));
+      context.out().record(Record().add("due_ms", time_ms));
     } else {
-      context.out().line(format_time(times[i]));
+      context.out().line(format_time(time_ms));
     }
   }
-  return found > 0 ? exit_ok : exit_empty;
+  return times.empty() ? exit_empty : exit_ok;
 }
 
 }  // namespace wq::cli

@@ -74,11 +74,11 @@ void EventFile::write_new() {
 }
 
 const char* event_name(uint32_t kind) {
-  constexpr const char* names[] = {"unknown",    "queued",         "promoted",      "leased",
-                                   "confirmed",  "acked",          "nacked",        "released",
-                                   "expired",    "dead",           "replayed",      "cancelled",
-                                   "cleared",    "queue_declared", "queue_changed", "queue_deleted",
-                                   "checkpoint", "job_expired",    "dropped"};
+  constexpr const char* names[] = {
+      "unknown",       "queued",     "promoted",    "leased",         "confirmed",
+      "acked",         "nacked",     "released",    "expired",        "dead",
+      "replayed",      "cancelled",  "cleared",     "queue_declared", "queue_changed",
+      "queue_deleted", "checkpoint", "job_expired", "dropped",        "batch_finished"};
   return names[kind < std::size(names) ? kind : 0];
 }
 
@@ -89,7 +89,9 @@ Record event_record(const wq_store_event& event) {
       .add("at_ms", event.at_ms)
       .add("event", event_name(event.kind));
   if (event.queue_name_len != 0) record.add_bytes("queue", queue_of(event));
-  if (event.job_id != 0) {
+  if (event.kind == WQ_EVENT_FLOW_FINISHED) {
+    record.add("batch", event.job_id).add("count", event.count);
+  } else if (event.job_id != 0) {
     record.add("id", event.job_id)
         .add("generation", event.generation)
         .add("attempt", event.attempt);
@@ -109,9 +111,10 @@ void tell_event(Output& out, const wq_store_event& event) {
   std::string line = out.paint(Color::dim, format_time(event.at_ms)) + "  " +
                      out.paint(Color::bold, event_name(event.kind));
   if (event.queue_name_len != 0) line += " " + printable(queue_of(event), 60);
-  if (event.job_id != 0) line += " job " + std::to_string(event.job_id);
+  const bool one_job = event.job_id != 0 && event.kind != WQ_EVENT_FLOW_FINISHED;
+  if (event.job_id != 0) line += (one_job ? " job " : " ") + std::to_string(event.job_id);
   if (event.attempt != 0) line += ", attempt " + std::to_string(event.attempt);
-  if (event.job_id == 0 && event.count != 0) line += ", " + plural(event.count, "job");
+  if (!one_job && event.count != 0) line += ", " + plural(event.count, "job");
   if (event.dead_reason != 0) line += std::string(", ") + dead_reason_name(event.dead_reason);
   if (event.kind == WQ_EVENT_CHECKPOINT) line += " up to LSN " + format_count(event.lsn);
   out.line(line + time_text(event));

@@ -61,11 +61,13 @@ List headers_list(const wq_header* headers, size_t count) {
   return list;
 }
 
-Record cron_record(const wq_cron& cron) {
+}  // namespace
+
+Record cron_record(const wq_cron& cron, std::string_view zone) {
   Record record;
   record.add("schedule", view_of(cron.name))
       .add("expression", view_of(cron.expression))
-      .add("zone", view_of(cron.zone))
+      .add("zone", zone)
       .add("catch_up", cron.catch_up)
       .add("paused", (cron.flags & WQ_CRON_PAUSED) != 0)
       .add("next_due_ms", cron.next_due_ms)
@@ -85,6 +87,8 @@ Record cron_record(const wq_cron& cron) {
   }
   return record.add_bytes("payload", view_of(cron.payload));
 }
+
+namespace {
 
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
@@ -122,6 +126,8 @@ Record queue_record(const wq_queue_record& queue) {
         .add("burst", config.key_rate_burst);
     settings.add("key_rate", std::move(rate));
   }
+  if (config.keep_done_count != 0) settings.add("keep_done_count", config.keep_done_count);
+  if (config.keep_done_age_ms != 0) settings.add("keep_done_age_ms", config.keep_done_age_ms);
   totals.add("enqueued", stats.enqueued_total)
       .add("leased", stats.leased_total)
       .add("acked", stats.acked_total)
@@ -135,7 +141,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("cleared", stats.cleared_total)
       .add("jobs_expired", stats.jobs_expired_total)
       .add("dropped", stats.dropped_total)
-      .add("dead_dropped", stats.dead_dropped_total);
+      .add("dead_dropped", stats.dead_dropped_total)
+      .add("chain_cut", stats.chain_cut_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -143,7 +150,8 @@ Record queue_record(const wq_queue_record& queue) {
   if (queue.schedules_count > 0) {
     List schedules;
     for (size_t i = 0; i < queue.schedules_count; ++i) {
-      schedules.emplace_back(cron_record(queue.schedules[i]));
+      const wq_cron& cron = queue.schedules[i];
+      schedules.emplace_back(cron_record(cron, view_of(cron.zone)));
     }
     record.add("schedules", std::move(schedules));
   }
@@ -203,6 +211,8 @@ Record job_record(const wq_job_record& job) {
   if (job.headers_count > 0) {
     record.add("headers", headers_list(job.headers, job.headers_count));
   }
+  if (job.flow != 0) record.add("batch", job.flow);
+  if (job.chain.len > 0) record.add("chain_base64", base64_encode(view_of(job.chain)));
   record.add_bytes("payload", view_of(job.payload));
   return record;
 }

@@ -32,6 +32,7 @@ int exit_code_of(int32_t code) {
     case WQ_DISABLED:
     case WQ_PAUSED:
     case WQ_CONFLICT:
+    case WQ_CANCELLED:  // of an extend: the batch of the job was cancelled
     case WQ_E_FULL:
     case WQ_E_READ_ONLY:
       return exit_refused;

@@ -199,7 +199,7 @@ void read_key_rate(const Json& json, wq_queue_config& config) {
 
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, group, rate_key;
+  std::string payload, last_error, progress, key, idempotency_key, chain, group, rate_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -217,6 +217,7 @@ struct ImportedJob {
     record.backoff_jitter_permille = backoff.jitter_permille;
     record.key = bytes_of(key);
     record.idempotency_key = bytes_of(idempotency_key);
+    record.chain = bytes_of(chain);
     record.group = bytes_of(group);
     record.rate_key = bytes_of(rate_key);
     record.backoff_kind = backoff.kind;
@@ -293,6 +294,8 @@ void read_job(Members& members, ImportedJob& job) {
   }
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
+  if (members.has("batch")) record.flow = members.number("batch");
+  if (members.has("chain_base64")) job.chain = members.bytes("chain");
   job.payload = members.bytes("payload");
   members.finish();
   job.point();
@@ -370,6 +373,10 @@ class Importer {
     read_limits(settings, config);
     const BackoffParts backoff = read_backoff("config.backoff", settings.get("backoff"));
     if (settings.has("job_ttl_ms")) config.job_ttl_ms = settings.time("job_ttl_ms");
+    if (settings.has("keep_done_count")) config.keep_done_count = settings.small("keep_done_count");
+    if (settings.has("keep_done_age_ms")) {
+      config.keep_done_age_ms = settings.time("keep_done_age_ms");
+    }
     // Exports of before there were rates and groups have none.
     config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
     const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
@@ -399,6 +406,7 @@ class Importer {
       stats.dropped_total = totals.number("dropped");
       stats.dead_dropped_total = totals.number("dead_dropped");
     }
+    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
     totals.finish();
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);

@@ -218,8 +218,14 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
 
 SpecList::SpecList(const std::vector<JobDraft>& drafts) {
   size_t headers_count = 0;
-  for (const JobDraft& draft : drafts) headers_count += draft.headers.size();
-  headers_.reserve(headers_count);  // specs point into it, so it must not move
+  size_t chain_count = 0;
+  for (const JobDraft& draft : drafts) {
+    headers_count += draft.headers.size();
+    chain_count += draft.chain.size();
+  }
+  headers_.reserve(headers_count);  // specs point into them, so they must not move
+  chain_specs_.reserve(chain_count);
+  chain_.reserve(chain_count);
   specs_.reserve(drafts.size());
   for (const JobDraft& draft : drafts) {
     wq_job_spec spec = WQ_JOB_SPEC_INIT;
@@ -250,6 +256,18 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
     fill_keys(draft.keys, spec);
+    spec.flow = draft.batch;
+    spec.chain = chain_.data() + chain_.size();
+    spec.chain_count = draft.chain.size();
+    spec.chain_size = sizeof(wq_next_job);
+    for (const NextDraft& following : draft.chain) {
+      wq_job_spec& next_spec = chain_specs_.emplace_back(wq_job_spec WQ_JOB_SPEC_INIT);
+      next_spec.payload = bytes_of(following.payload);
+      next_spec.delay_ms = following.delay_ms;
+      wq_next_job& next = chain_.emplace_back(wq_next_job WQ_NEXT_JOB_INIT);
+      next.queue_name = bytes_of(following.queue);
+      next.spec = &next_spec;
+    }
     specs_.push_back(spec);
   }
 }

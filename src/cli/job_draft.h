@@ -34,6 +34,13 @@ struct RateParts {
 RateParts parse_rate(std::string_view option, std::string_view text);
 std::string rate_text(const RateParts& rate);
 
+// A job of a chain.
+struct NextDraft {
+  std::string queue;  // empty: that of the job before
+  std::string payload;
+  int64_t delay_ms = 0;
+};
+
 struct JobDraft {
   std::string payload;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -46,6 +53,8 @@ struct JobDraft {
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   JobKeys keys;
+  uint64_t batch = 0;
+  std::vector<NextDraft> chain;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
   std::string rate_key;
@@ -73,6 +82,8 @@ class SpecList {
  private:
   std::vector<wq_job_spec> specs_;
   std::vector<wq_header> headers_;
+  std::vector<wq_job_spec> chain_specs_;
+  std::vector<wq_next_job> chain_;
 };
 
 }  // namespace wq::cli

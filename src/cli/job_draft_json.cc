@@ -184,6 +184,28 @@ void read_idempotency(const Json& value, JobKeys& keys) {
   keys.idempotency_ms = key_time("idempotency", value, "window_ms", 1);
 }
 
+void read_chain(const Json& value, JobDraft& draft) {
+  if (!value.is_array()) fail_field("chain", "must be an array of jobs");
+  draft.chain.clear();
+  for (const Json& entry : value) {
+    const std::string where = "chain[" + std::to_string(draft.chain.size()) + "]";
+    if (!entry.is_object()) fail_field(where, "must be an object with a payload");
+    NextDraft& next = draft.chain.emplace_back();
+    next.payload = bytes_member(where, entry, "payload");
+    for (const auto& [name, member] : entry.items()) {
+      if (name == "queue") {
+        next.queue = text_of(where + ".queue", member);
+      } else if (name == "delay_ms") {
+        next.delay_ms =
+            whole_number(where + ".delay_ms", member, 0, std::numeric_limits<int64_t>::max());
+      } else if (name != "payload" && name != "payload_base64") {
+        fail_field(where + "." + printable(name, 60),
+                   "is no field of a job of a chain; use payload, payload_base64, queue, delay_ms");
+      }
+    }
+  }
+}
+
 void read_field(const std::string& name, const Json& value, JobDraft& draft) {
   constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
   if (name == "payload") {
@@ -205,6 +227,10 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.max_attempts = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'001));
   } else if (name == "backoff") {
     read_backoff(value, draft);
+  } else if (name == "chain") {
+    read_chain(value, draft);
+  } else if (name == "batch") {
+    draft.batch = static_cast<uint64_t>(whole_number(name, value, 1, int64_max));
   } else if (name == "unique") {
     read_unique(value, draft.keys);
   } else if (name == "debounce") {
@@ -228,7 +254,7 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
                "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
-               "group_base64, group_limit, rate_key, rate_key_base64, rate_cost");
+               "group_base64, group_limit, rate_key, rate_key_base64, rate_cost, chain, batch");
   }
 }
 

@@ -136,6 +136,8 @@ Record job_record(const Batch& batch, size_t i) {
   if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
   if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
   if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
+  if (job.flow != 0) record.add("batch", job.flow).add("batch_cancelled", job.flow_cancelled != 0);
+  if (job.chain_count != 0) record.add("chain_jobs", job.chain_count);
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
   record.add("headers", headers_record(batch, i));

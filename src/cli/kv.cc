@@ -129,7 +129,7 @@ int remove_row(Context& context, const Store& store, const KvOptions& options) {
 }
 
 int list_rows(Context& context, const Store& store, const KvOptions& options) {
-  Table table({{"KEY"}, {"VALUE"}, {"VERSION", Table::Align::right}, {"EXPIRES"}});
+  Table table({{"key"}, {"value"}, {"version", Table::Align::right}, {"expires"}});
   wq_error err = WQ_ERROR_INIT;
   std::string after;
   uint64_t told = 0;

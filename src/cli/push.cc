@@ -230,6 +230,10 @@ JobDraft base_draft(const PushOptions& options) {
   }
   if (!options.timeout.empty()) draft.timeout_ms = parse_duration_ms("--timeout", options.timeout);
   draft.keys = parse_keys(options.keys);
+  draft.batch = options.batch;
+  for (const std::string& payload : options.chain) {
+    draft.chain.push_back({.queue = {}, .payload = payload});
+  }
   draft.group = options.group;
   draft.group_limit = options.group_limit;
   draft.rate_key = options.rate_key;

@@ -54,6 +54,13 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     config.fields |= WQ_CONFIG_JOB_TTL;
     config.job_ttl_ms = parse_duration_ms("--job-ttl", options.job_ttl);
   }
+  if (options.keep_done >= 0 || !options.keep_done_for.empty()) {
+    config.fields |= WQ_CONFIG_KEEP_DONE;
+    if (options.keep_done > 0) config.keep_done_count = static_cast<uint32_t>(options.keep_done);
+    if (!options.keep_done_for.empty()) {
+      config.keep_done_age_ms = parse_duration_ms("--keep-done-for", options.keep_done_for);
+    }
+  }
   if (!options.backoff.empty()) {
     const Backoff backoff = parse_backoff("--backoff", options.backoff);
     config.fields |= WQ_CONFIG_BACKOFF;
@@ -178,7 +185,7 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age, --rate, --key-rate, --group-limit");
+        "--dead-age, --rate, --key-rate, --group-limit, --keep-done, --keep-done-for");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

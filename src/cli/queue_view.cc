@@ -38,6 +38,8 @@ void add_config(Record& record, const wq_queue_config& config) {
       .add("durability", durability_name(config.durability))
       .add("backoff", std::move(backoff))
       .add("job_ttl_ms", config.job_ttl_ms)
+      .add("keep_done_count", config.keep_done_count)
+      .add("keep_done_age_ms", config.keep_done_age_ms)
       .add("version", config.version);
   add_limits(record, config);
   Record rate;

@@ -58,6 +58,7 @@ class Settler {
     if (!options_.delay.empty()) item_.delay_ms = parse_duration_ms("--delay", options_.delay);
     item_.error = bytes_of(options_.error);
     if (!options_.reason.empty()) item_.reason = dead_reason_of("--reason", options_.reason);
+    item_.result = bytes_of(options_.result);
     if (kind_ == SettleKind::release && options_.front) item_.flags |= WQ_RELEASE_FRONT;
     if (!nack) return;
     if (!options_.delay.empty()) item_.flags |= WQ_NACK_DELAY;

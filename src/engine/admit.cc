@@ -1,5 +1,6 @@
 #include "engine/admit.h"
 
+#include "base/planted.h"
 #include "engine/engine.h"
 
 namespace wq {
@@ -142,6 +143,7 @@ Status admit_queue_config(const QueueConfig& config) {
   if (config.pause_kept && config.status != QueueStatus::disabled) {
     return invalid("consumers_paused: goes with status disabled only");
   }
+  WQ_TRY(admit_delay_ms("keep_done_age_ms", config.keep_done_age_ms));
   WQ_TRY(admit_rate(config.rate, "rate"));
   WQ_TRY(admit_rate(config.key_rate, "key_rate"));
   WQ_TRY(admit_group_limit(config.group_limit, 1));
@@ -202,6 +204,10 @@ Status admit_job_times(const JobSpec& spec, int64_t now_ms) {
 Status admit_settle(const SettleItem& item) {
   if (!is_workers_reason(item.reason)) {
     return invalid("reason: a worker gives failed, timeout, cancelled, expired or unknown_type");
+  }
+  if (item.result.size() > result_bytes_max) {
+    return Status(Code::too_large, "result: has " + std::to_string(item.result.size()) +
+                                       " bytes, the limit is 1 MiB");
   }
   if (item.kind == SettleKind::nack && item.delay_ms == -1) return {};
   if (item.kind == SettleKind::nack || item.kind == SettleKind::release) {
@@ -284,6 +290,48 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
   if (!traits.has_keys() && traits.key.empty() && !timed) return {};
   WQ_TRY(admit_keys(traits));
   return admit_debounce(spec);
+}
+
+uint64_t counted_bytes(const JobSpec& spec) {
+  constexpr uint64_t beside_bytes = headers_bytes_max / 16;
+  uint64_t bytes = spec.payload.size() + beside_bytes;
+  for (const NextSpec& next : spec.chain) bytes += next.job.payload.size() + beside_bytes;
+  return bytes;
+}
+
+uint64_t text_bytes(const JobSpec& spec) {
+  uint64_t bytes = spec.payload.size();
+  for (const Header& header : spec.headers) bytes += header.name.size() + header.value.size();
+  return bytes;
+}
+
+Status admit_next(const JobSpec& spec) {
+  if (!spec.chain.empty() || spec.traits.batch != 0) {
+    return invalid("a job that follows has no chain or batch of its own");
+  }
+  if (spec.traits.has_keys() && !WQ_PLANTED(next_job_with_key)) {
+    return Status(Code::unsupported, "a job that follows can not have a key");
+  }
+  if (spec.dry_run) return invalid("a job that follows can not be a dry run");
+  return {};
+}
+
+Status admit_chain(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms) {
+  if (spec.chain.size() > chain_jobs_max) {
+    return Status(Code::too_large,
+                  "chain: has " + std::to_string(spec.chain.size()) + " jobs, the limit is 100");
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < spec.chain.size(); ++i) {
+    const JobSpec& job = spec.chain[i].job;
+    const std::string field = "chain[" + std::to_string(i) + "]";
+    Status status = admit_job(job, payload_bytes_max, now_ms);
+    if (status.ok()) status = admit_next(job);
+    if (!status.ok()) return Status(status.code(), field + ": " + status.message());
+    bytes += text_bytes(job);
+  }
+  if (bytes <= chain_bytes_max) return {};
+  return Status(Code::too_large, "chain: its payloads and headers have over 16 MiB together");
 }
 
 std::string_view cut_error(std::string_view error, std::string& storage) {

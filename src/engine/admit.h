@@ -31,7 +31,14 @@ Status admit_traits(const JobTraits& traits);
 bool has_times(const JobSpec& spec);  // admit_job() needs to know what time it is
 Status admit_key(const char* field, std::string_view key);  // 1 .. key_bytes_max bytes
 Status admit_keys(const JobTraits& traits);                 // unique, debounce, idempotency
+// A job that follows others: of a chain, or of the end of a batch.
+Status admit_next(const JobSpec& spec);
+// The count and the bytes of a chain, and each of its jobs.
+Status admit_chain(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
+uint64_t text_bytes(const JobSpec& spec);  // of payload and headers
+// What a job and its chain count for call_payload_bytes_max.
+uint64_t counted_bytes(const JobSpec& spec);
 
 // The longest prefix within error_bytes_max that does not cut a UTF-8 character; text that is not
 // UTF-8 is cut at the limit. A cut text ends with a mark, so `storage` may hold the result.

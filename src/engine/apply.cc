@@ -4,7 +4,10 @@
 #include <string>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/cron.h"
+#include "engine/follow_up.h"
+#include "engine/history.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
@@ -24,6 +27,11 @@ Status misfit_job(const Command& command, JobId id, const char* what) {
 }
 
 void enter_ready_or_delayed(State& state, Job* job, int64_t now_ms, int64_t delay_ms, bool front) {
+  if (job->traits && !may_run_again(state, *job)) {
+    ++job->queue->totals.cancelled;
+    state.end(job, EndReason::cancelled, now_ms);
+    return;
+  }
   if (delay_ms > 0) {
     state.enter_delayed(job, now_ms, now_ms + delay_ms);
   } else {
@@ -101,6 +109,7 @@ Status apply_clear(State& state, const Command& command, Queue* queue, Lsn lsn, 
     }
   }
   queue->totals.cleared += effects.count;
+  if (state.batch_members != 0 && effects.count != 0) state.members_lost = lsn;
   return {};
 }
 
@@ -127,12 +136,16 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
     } else {
       state.enter_ready(job, command.now_ms, false);
     }
+    if (job->traits) on_enqueued(state, *job, command.now_ms);
   }
   queue->totals.enqueued += command.jobs.size();
   return {};
 }
 
+// The new jobs come first: their ids are in the record, and the end of a dropped one may make
+// another job.
 Status apply_drop(State& state, const Command& command, Queue* queue) {
+  WQ_TRY(apply_enqueue(state, command, queue));
   for (const JobId id : command.ids) {
     Job* job = state.find_live(id);
     if (!job || job->queue != queue || job->state != JobState::ready) {
@@ -142,7 +155,7 @@ Status apply_drop(State& state, const Command& command, Queue* queue) {
     state.end(job, EndReason::dropped, command.now_ms);
     if (!WQ_PLANTED(drop_uncounted)) ++queue->totals.dropped;
   }
-  return apply_enqueue(state, command, queue);
+  return {};
 }
 
 Status apply_lease(State& state, const Command& command) {
@@ -224,6 +237,7 @@ Status apply_settle(State& state, const Command& command, Queue* queue) {
     switch (item.kind) {
       case SettleKind::ack:
         ++queue->totals.acked;
+        if (queue->keeps_done()) keep_done(state, *job, item, command.now_ms);
         state.end(job, EndReason::acked, command.now_ms);
         break;
       case SettleKind::nack:
@@ -297,6 +311,7 @@ Status replay(State& state, Job* job, int64_t now_ms, Generation generation) {
   ++job->queue->totals.replayed;
   if (job->traits) WQ_TRY(retake_key(state, *job, now_ms));
   state.enter_ready(job, now_ms, false);
+  if (job->traits) on_replayed(state, *job);
   return {};
 }
 
@@ -413,6 +428,12 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_expire_jobs(state, command);
     case CommandType::key_forget:
       return apply_key_forget(state, command);
+    case CommandType::batch_create:
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_lost:
+    case CommandType::batch_forget:
+      return apply_batch(state, command, lsn);
     case CommandType::cron_remove:
       return apply_cron(state, command, lsn);
     default:

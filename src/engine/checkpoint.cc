@@ -18,6 +18,7 @@ Status Engine::run_checkpoint() {
   Lsn frozen_lsn = 0;
   WQ_TRY(expire_kv());
   WQ_TRY(expire_keys());
+  WQ_TRY(look_after_batches());
   {
     MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
@@ -62,9 +63,8 @@ Status Engine::run_checkpoint() {
   }
   if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
     // The captured rows are gone from memory's point of view: only a replay brings them back.
-    set_failure(status_with_text(written.code(), [&] {
-                  return "checkpoint: " + written.message();
-                }).text());
+    const auto text = [&] { return "checkpoint: " + written.message(); };
+    set_failure(status_with_text(written.code(), text).text());
     if (written.code() == Code::no_memory) written = failure_;
   }
   checkpoint_running_ = false;
@@ -77,6 +77,7 @@ Status Engine::run_checkpoint() {
   }
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
+  WQ_TRY(sweep_history());
   return give_back_space();
 }
 
@@ -120,7 +121,9 @@ Status Engine::take_frozen(CheckpointContent& content, Lsn frozen_lsn) {
                          load_le<uint64_t>(uuid_.data()),
                          load_le<uint64_t>(uuid_.data() + sizeof(uint64_t)),
                          state_.trash,
-                         state_.importing};
+                         state_.importing,
+                         state_.batch_members,
+                         state_.members_lost};
   while (state_.capture_some(options_.checkpoint_step_jobs)) let_callers_in();
   content.jobs = state_.take_captured();
   return {};

@@ -41,6 +41,11 @@ enum class CommandType : uint16_t {
   progress = 27,        // now_ms, queue, settles[0].{id,generation}, note
   key_release = 23,     // now_ms, queue, settles[i].{id,generation}: jobs that give up their keys
   key_forget = 24,      // now_ms, kv: rows of the family `unique` that are to go
+  batch_create = 30,    // now_ms, batch, row (of the family batch)
+  batch_seal = 31,      // now_ms, batch
+  batch_cancel = 32,    // now_ms, batch
+  batch_lost = 33,      // now_ms, batch, ids: members that ended without being looked at
+  batch_forget = 34,    // now_ms, batch
   cron_put = 35,        // now_ms, queue, name, row (a CronRow), cron.state
   cron_remove = 36,     // now_ms, name
   cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots; may be none)
@@ -69,6 +74,9 @@ enum SettleFlags : uint8_t {
   settle_front = 1,         // nack, release: to the head instead of the tail
   settle_no_exception = 2,  // nack: does not count as an exception
   settle_priority = 4,      // nack: `priority` replaces the job's
+  // ack: a chain goes on. It says nothing that apply() does not know, but the record is longer for
+  // it: what is lost with the unsynced end of the log can not have used up the gap of the ids.
+  settle_chain = 8,
 };
 
 struct SettleItem {
@@ -80,6 +88,7 @@ struct SettleItem {
   int64_t delay_ms = 0;                  // nack, release; -1 = by the retry policy (nack only)
   std::string_view error = {};           // nack, fail; already cut to error_bytes_max
   DeadReason reason = DeadReason::none;  // nack, fail: why it is dead, if it is; none = failed
+  std::string_view result = {};          // ack: for the history
 };
 
 // A job as another store held it: ready, delayed or dead.
@@ -117,6 +126,7 @@ struct Command {
   CommandType type = CommandType::open;
   bool unclean = false;
   QueueId queue = 0;
+  uint64_t batch = 0;
   uint32_t states = 0;
   int64_t now_ms = 0;
   int64_t deadline_ms = 0;
@@ -130,7 +140,7 @@ struct Command {
   std::vector<ImportedJob> imports;
   std::vector<KvChange> kv;
   std::vector<Command> parts;
-  Bytes row;  // encoded MetaRow, QueueRow or CronRow
+  Bytes row;  // encoded MetaRow, QueueRow, CronRow or BatchRow
   // expire: the delay of each retry, by place in `ids`; -1 = by the policy. Empty = all so.
   std::vector<int64_t> delays_ms;
   uint8_t priority = 0;
@@ -143,6 +153,7 @@ struct Command {
     now_ms = new_now_ms;
     unclean = false;
     queue = 0;
+    batch = 0;
     states = 0;
     deadline_ms = 0;
     first_generation = 0;

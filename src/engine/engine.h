@@ -101,6 +101,8 @@ struct CallOptions {
   Lsn lsn = 0;  // out: 0 = nothing was written
 };
 
+struct NextSpec;
+
 struct JobSpec {
   Bytes payload;
   std::span<const Header> headers;
@@ -109,9 +111,17 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
-  JobTraits traits;
-  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
-  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
+  JobTraits traits;                 // but for the chain, which is made of the field `chain`
+  int64_t debounce_ms = 0;          // with KeyRule::debounce: how long each one puts the start off
+  bool dry_run = false;             // only answer what an enqueue would answer; enqueue only
+  std::span<const NextSpec> chain;  // enqueued one after another, each by the ack of the one before
+};
+
+// A job of a chain, or one that the end of a batch enqueues. Has no chain, batch or keys of its
+// own.
+struct NextSpec {
+  std::string_view queue;  // empty = that of the job before
+  JobSpec job;
 };
 
 struct EnqueueOutcome {
@@ -145,6 +155,9 @@ struct JobView {
   std::string last_error;
   std::string progress;
   BodyRef body;  // an Envelope, verified
+  uint64_t batch = 0;
+  uint32_t chain_jobs = 0;       // that follow it
+  bool batch_cancelled = false;  // it should stop
 };
 
 struct LeaseRequest {
@@ -267,6 +280,7 @@ enum ConfigField : uint32_t {
   config_full_policy = 1u << 18,
   config_dead_max_count = 1u << 19,
   config_dead_max_age_ms = 1u << 20,
+  config_keep_done = 2048,  // keep_done_count and keep_done_age_ms together
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
   config_key_rate = 1u << 26,
@@ -288,6 +302,50 @@ struct TxnOp {
 struct TxnResult {
   JobId job_id = 0;  // enqueue
   int64_t sum = 0;   // kv: add
+};
+
+struct BatchSpec {
+  bool allow_failures = false;            // on_complete also if members failed or were cancelled
+  const NextSpec* on_complete = nullptr;  // each with a queue of its own
+  const NextSpec* on_failure = nullptr;
+};
+
+struct BatchStatus {
+  uint64_t id = 0;
+  uint32_t flags = 0;  // BatchFlags
+  int64_t created_ms = 0;
+  int64_t finished_ms = 0;
+  uint64_t total = 0;
+  uint64_t pending = 0;
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  uint64_t cancelled = 0;
+  JobId follow_up = 0;
+};
+
+struct BatchPage {
+  std::vector<BatchStatus> batches;  // newest first
+  uint64_t next_cursor = 0;          // 0 = no more
+};
+
+struct DoneJob {
+  uint64_t seq = 0;
+  JobId id = 0;
+  Generation generation = 0;
+  int64_t enqueued_ms = 0;
+  int64_t leased_ms = 0;
+  int64_t done_ms = 0;
+  uint64_t batch = 0;
+  uint32_t attempts = 0;
+  uint32_t exceptions = 0;
+  uint32_t replays = 0;
+  uint8_t priority = 0;
+  std::string result;
+};
+
+struct DonePage {
+  std::vector<DoneJob> jobs;  // newest first
+  uint64_t next_cursor = 0;   // 0 = no more
 };
 
 struct CronPlan;  // cron_plan.h
@@ -440,6 +498,20 @@ class Engine {
   Result<JobExplanation> explain_job(QueueId queue, JobId id);
   Result<QueueExplanation> explain_queue(QueueId queue);
   Result<std::string> metrics_text();  // in the text format of Prometheus
+
+  // ---- batches (engine_batch.cc). A job joins by JobSpec::traits.batch, while its batch is not
+  // finished and not cancelled: else CONFLICT.
+  Result<uint64_t> batch_create(const BatchSpec& spec, CallOptions& call);
+  // No more jobs are to come from outside: once nothing is pending, the batch is finished.
+  Status batch_seal(uint64_t batch, CallOptions& call);
+  // Seals it; members that did not start end as cancelled, those that run learn it by extend.
+  Status batch_cancel(uint64_t batch, CallOptions& call);
+  Result<BatchStatus> batch_status(uint64_t batch);
+  Result<BatchPage> batch_list(uint64_t cursor, size_t limit);
+
+  // ---- history (engine_history.cc)
+  Result<DoneJob> history_get(QueueId queue, JobId id);
+  Result<DonePage> history_list(QueueId queue, uint64_t cursor, size_t limit);
 
   // ---- schedules (engine_cron.cc). NOT_FOUND: no such schedule.
   // Makes or replaces. What is there already as given is left alone and writes nothing; a new
@@ -612,11 +684,41 @@ class Engine {
   Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
                        std::span<const Bytes> envelopes, CallOptions& call,
                        std::span<EnqueueOutcome> outcomes);
-  Status enqueue_one_keyed(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
+  Status admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t& accepted);
+  Status enqueue_one(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
   Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
   Status forget_keys(std::span<const std::string> rows) WQ_REQUIRES(checkpoint_mutex_);
   Status expire_keys() WQ_REQUIRES(checkpoint_mutex_);
   Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- chains, batches (engine_batch.cc)
+  class BatchPins;
+  Status admit_next_queue(const std::string& field, std::string_view queue) const
+      WQ_REQUIRES(mutex_);
+  Status admit_chain_queues(const JobSpec& spec) const WQ_REQUIRES(mutex_);
+  Status admit_batch_job(const char* field, const NextSpec* next);
+  // The row of the batch must be known. Batch 0: it joins none.
+  Status admit_to_batch(uint64_t batch) const WQ_REQUIRES(mutex_);
+  Status admit_to_batches(std::span<const JobSpec> specs) const WQ_REQUIRES(mutex_);
+  Status make_batches_known(const Command& command) WQ_REQUIRES(mutex_);
+  template <typename Body>
+  Status with_batch(uint64_t batch, Body&& body);
+  Result<Lsn> change_batch(CommandType type, uint64_t batch);
+  struct BatchMember {
+    uint64_t batch = 0;
+    JobId job = 0;
+  };
+  // `lsn` becomes that of the last record that it commits, if any.
+  Status sweep_members(Lsn& lsn);
+  void sweep_after_change(Lsn& lsn) noexcept;
+  Status sweep_page(std::span<const BatchMember> page, Lsn& lsn);
+  Status settle_swept(std::span<const BatchMember> page, std::span<StoredJob> stored, Lsn& lsn)
+      WQ_REQUIRES(mutex_);
+  Status forget_batches();
+  Status look_after_batches() WQ_REQUIRES(checkpoint_mutex_);
+
+  // ---- history (engine_history.cc)
+  Status sweep_history() WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- schedules (engine_cron.cc)
   struct CronSnapshot {

@@ -6,6 +6,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_up.h"
 #include "engine/job_limits.h"
 
 namespace wq {
@@ -388,8 +389,13 @@ Status Engine::extend(QueueId id, std::span<const Token> tokens, int64_t lease_m
       if (WQ_PLANTED(extend_by_any_holder)) token.generation = holder(state_, token.id);
       codes[i] = check_lease(state_, queue, token.id, token.generation).code();
       if (codes[i] != Code::ok) continue;
-      const int64_t length_ms =
-          lease_ms != 0 ? lease_ms : lease_length_ms(*state_.find_live(token.id));
+      const Job* job = state_.find_live(token.id);
+      // It should stop. Its lease stays as it is: time to end in order.
+      if (job->traits && !may_run_again(state_, *job)) {
+        codes[i] = Code::cancelled;
+        continue;
+      }
+      const int64_t length_ms = lease_ms != 0 ? lease_ms : lease_length_ms(*job);
       if (length_ms != current_ms) {  // a record has one deadline
         if (!command.settles.empty()) {
           WQ_TRY_SET(lsn, commit(command));
@@ -435,6 +441,12 @@ class ClaimScope {
 
 }  // namespace
 
+void complete_settle(const Queue& queue, const Job& job, SettleItem& item) {
+  if (!queue.keeps_done()) item.result = {};
+  if (item.kind != SettleKind::ack) return;
+  item.flags = job.traits && job.traits->chain_jobs != 0 ? settle_chain : 0;
+}
+
 Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions& call,
                       std::span<Code> codes) {
   WQ_ENTER();
@@ -468,7 +480,8 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
       if (item.error.size() > error_bytes_max) {
         command.settles.back().error = cut_error(item.error, cut_texts.emplace_back());
       }
-      delayed |= item.kind != SettleKind::ack;
+      complete_settle(*queue, *job, command.settles.back());
+      delayed |= item.kind != SettleKind::ack || job->traits;
     }
     if (command.settles.empty()) return {};
     WQ_TRY_SET(lsn, commit(command));

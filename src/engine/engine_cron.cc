@@ -65,7 +65,8 @@ Status admit_schedule(std::string_view name, const CronSpec& spec, uint64_t payl
   if (spec.job.delay_ms != 0 || spec.job.run_at_ms != 0) {
     return Status(Code::invalid, "delay_ms, run_at_ms: the schedule says when its job runs");
   }
-  if (!spec.job.traits.empty()) {
+  const JobSpec& given = spec.job;
+  if (!given.traits.empty() || !given.chain.empty() || given.debounce_ms != 0 || given.dry_run) {
     return Status(Code::unsupported,
                   "job: a schedule's job has payload, headers, priority, max_attempts, backoff");
   }

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/keys.h"
+#include "engine/next_job.h"
 #include "engine/unique.h"
 
 namespace wq {
@@ -61,6 +62,10 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(admit_group(job.envelope.traits));
   WQ_TRY(admit_rate_key(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
+  const JobTraits& traits = job.envelope.traits;
+  if (!traits.chain.empty() && chain_length(as_bytes(traits.chain), traits.batch) == 0) {
+    return invalid("chain: is no chain of this job");
+  }
   JobSpec spec;
   spec.payload = job.envelope.payload;
   spec.headers = job.envelope.headers;
@@ -213,8 +218,12 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   for (const JobImage& job : jobs) {
     const Envelope& in = job.envelope;
     add_key_rows(id, in.traits, key_rows);
+    JobTraits traits = in.traits;
+    if (!traits.chain.empty()) {
+      traits.chain_jobs = chain_length(as_bytes(traits.chain), traits.batch);
+    }
     const Bytes envelope =
-        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits);
+        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, traits);
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

@@ -64,6 +64,9 @@ Status admit_to_queue(const Queue& queue);
 // A job of an enqueue, with all choices made (engine_produce.cc).
 NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms);
 
+// What the engine adds to a settle that was admitted (engine_consume.cc).
+void complete_settle(const Queue& queue, const Job& job, SettleItem& item);
+
 inline Status key_is_held(JobId holder) {
   return Status(Code::duplicate, "job " + std::to_string(holder) + " holds the key");
 }
@@ -76,6 +79,24 @@ Status no_room_for_replay();  // engine_dead_bulk.cc
 inline Status no_such_job(JobId id) {
   return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
 }
+
+// Keeps the rows of some batches known, whoever has the lock meanwhile (engine_batch.cc). Made and
+// destroyed without the engine's mutex.
+class Engine::BatchPins {
+ public:
+  explicit BatchPins(Engine& engine) : engine_(engine) {}
+  ~BatchPins();
+  BatchPins(const BatchPins&) = delete;
+  BatchPins& operator=(const BatchPins&) = delete;
+
+  void add(uint64_t batch);  // 0: nothing to keep
+  Status take();             // once, with all of them added
+
+ private:
+  Engine& engine_;
+  std::vector<std::string> keys_;
+  size_t taken_ = 0;  // of them, from the first on
+};
 
 // Commits one change of one job, wherever the job is. `check(state, generation)` says whether the
 // job may be changed so; `change()` builds and commits the command. NOT_FOUND when the queue has no

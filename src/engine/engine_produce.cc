@@ -1,8 +1,10 @@
 // Produce: enqueue, cancel, get.
 #include "engine/admit.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/job_limits.h"
+#include "engine/next_job.h"
 
 namespace wq {
 namespace {
@@ -27,15 +29,18 @@ Status admit_to_queue(const Queue& queue) {
   return {};
 }
 
-namespace {
-
 // `accepted`: how many, from the first on, are good. The status is that of the next one.
-Status admit_jobs(std::span<const JobSpec> specs, uint64_t payload_bytes_max, int64_t now_ms,
-                  size_t& accepted) {
+Status Engine::admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t& accepted) {
   uint64_t bytes = 0;
   for (accepted = 0; accepted < specs.size(); ++accepted) {
-    WQ_TRY(admit_job(specs[accepted], payload_bytes_max, now_ms));
-    bytes += specs[accepted].payload.size() + headers_bytes_max / 16;
+    const JobSpec& spec = specs[accepted];
+    WQ_TRY(admit_job(spec, options_.payload_bytes_max, now_ms));
+    if (!spec.chain.empty()) {
+      WQ_TRY(admit_chain(spec, options_.payload_bytes_max, now_ms));
+      MutexLock lock(mutex_);
+      WQ_TRY(admit_chain_queues(spec));
+    }
+    bytes += counted_bytes(spec);
     if (bytes > call_payload_bytes_max) {
       return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
     }
@@ -43,7 +48,14 @@ Status admit_jobs(std::span<const JobSpec> specs, uint64_t payload_bytes_max, in
   return {};
 }
 
-}  // namespace
+Status Engine::admit_to_batches(std::span<const JobSpec> specs) const {
+  uint64_t last = 0;
+  for (const JobSpec& spec : specs) {
+    if (spec.traits.batch != last) WQ_TRY(admit_to_batch(spec.traits.batch));
+    last = spec.traits.batch;
+  }
+  return {};
+}
 
 NewJob new_job_of(const JobSpec& spec, JobId id, Bytes envelope, int64_t now_ms) {
   NewJob job;
@@ -90,9 +102,10 @@ Result<Engine::Load> Engine::load_of(const Queue& queue,
 
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
+  const bool plain = spec.chain.empty() && spec.traits.batch == 0 && !spec.traits.has_keys();
+  if (!plain) return enqueue_one(id, spec, call, job_id);
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
-  if (spec.traits.has_keys()) return enqueue_one_keyed(id, spec, call, job_id);
   Lsn lsn = 0;
   Durability level = Durability::power;
   {
@@ -104,8 +117,7 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
       WQ_TRY_SET(Queue * queue, queue_for(id));
       WQ_TRY(admit_to_queue(*queue));
       level = level_for(call, queue->config.durability);
-      envelope =
-          envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+      envelope = encode_envelope(envelope_encoder_, spec, now_ms);
       const Load load{1, envelope.size()};
       WQ_TRY(admit_load(*queue, load));
       if (spec.dry_run) return {};
@@ -130,7 +142,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
-  const Status refusal = admit_jobs(specs, options_.payload_bytes_max, now_ms, accepted);
+  const Status refusal = admit_jobs(specs, now_ms, accepted);
   for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
   WQ_TRY(wait_for_space());
@@ -140,16 +152,18 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
+  BatchPins batches(*this);
   bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
     keyed |= spec.traits.has_keys();
-    const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+    const Bytes envelope = encode_envelope(encoder, spec, now_ms);
+    batches.add(spec.traits.batch);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
+  WQ_TRY(batches.take());
   if (keyed) {
     const std::vector<Bytes> envelopes = views_of(arena, places);
     WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
@@ -163,6 +177,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     for (bool room = false; !room;) {
       WQ_TRY_SET(Queue * queue, queue_for(id));
       WQ_TRY(admit_to_queue(*queue));
+      WQ_TRY(admit_to_batches(specs.first(accepted)));
       level = level_for(call, queue->config.durability);
       WQ_TRY_SET(const Load load, load_of(*queue, places, partial, outcomes));
       accepted = load.jobs;
@@ -210,7 +225,9 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
         outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
                                   : EnqueueOutcome{Code::ok, job.id};
       }
-      if (holder == 0) command.jobs.push_back(job);
+      if (holder != 0) continue;  // also if its batch has ended by now
+      WQ_TRY(admit_to_batch(specs[i].traits.batch));
+      command.jobs.push_back(job);
     }
     if (command.jobs.empty()) return {};
     // One that a debounced job takes the place of makes room for it.
@@ -238,15 +255,12 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
   return log_->wait(log_->last_lsn(), level);
 }
 
-Status Engine::enqueue_one_keyed(QueueId id, const JobSpec& spec, CallOptions& call,
-                                 JobId& job_id) {
-  Encoder encoder;
-  const Bytes envelope =
-      encoder.envelope(spec.headers, spec.payload, spec.backoff, wall_ms(), spec.traits);
+// One that needs more than the plain path has.
+Status Engine::enqueue_one(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   EnqueueOutcome outcome;
-  WQ_TRY(enqueue_keyed(id, {&spec, 1}, {&envelope, 1}, call, {&outcome, 1}));
+  WQ_TRY(enqueue_many(id, {&spec, 1}, false, call, {&outcome, 1}).take_status());
   job_id = outcome.id;
-  return outcome.code == Code::ok ? Status() : key_is_held(job_id);
+  return outcome.code == Code::duplicate ? key_is_held(job_id) : Status();
 }
 
 Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
@@ -331,6 +345,11 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   if (job.last_error) view.last_error = *job.last_error;
   if (job.progress) view.progress = *job.progress;
   view.body = job.body;
+  if (!job.traits) return;
+  mutex_.assert_held();
+  view.batch = job.traits->batch;
+  view.chain_jobs = job.traits->chain_jobs;
+  view.batch_cancelled = view.batch != 0 && is_batch_cancelled(state_, view.batch);
 }
 
 namespace {
@@ -379,6 +398,10 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.last_error = std::move(stored.error);
   view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
+  if (const auto traits = trusted_traits(view.body.bytes())) {
+    view.batch = traits->batch;
+    view.chain_jobs = traits->chain_jobs;
+  }
   return view;
 }
 

@@ -25,6 +25,10 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
     into.pause_kept = from.pause_kept;
   }
   if (fields & config_job_ttl) into.job_ttl_ms = from.job_ttl_ms;
+  if (fields & config_keep_done) {
+    into.keep_done_count = from.keep_done_count;
+    into.keep_done_age_ms = from.keep_done_age_ms;
+  }
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
   if (fields & config_key_rate) into.key_rate = from.key_rate;
@@ -174,6 +178,7 @@ Result<uint64_t> Engine::clear(QueueId id, uint32_t states, CallOptions& call) {
     WQ_TRY_SET(lsn, commit(command, &effects));
     maintenance_wake_.notify_one();  // sweeps the garbage
   }
+  sweep_after_change(lsn);
   WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
   return effects.count;
 }
@@ -191,6 +196,7 @@ Status Engine::remove_queue(QueueId id, CallOptions& call) {
     while (WaitNode* node = queue->waiters.front()) node->link.unlink();
     maintenance_wake_.notify_one();
   }
+  sweep_after_change(lsn);
   return finish(lsn, call, level_for(call, Durability::power));
 }
 

@@ -19,6 +19,7 @@
 #include "engine/engine_internal.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/next_job.h"
 
 namespace wq {
 namespace {
@@ -34,7 +35,8 @@ Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
         return Status(Code::unsupported, "a job with a key can not be part of a transaction");
       }
       if (op.spec.dry_run) return Status(Code::invalid, "a dry run can not be part of one");
-      return admit_job(op.spec, payload_bytes_max, now_ms);
+      WQ_TRY(admit_job(op.spec, payload_bytes_max, now_ms));
+      return admit_chain(op.spec, payload_bytes_max, now_ms);
     case TxnOp::Kind::settle:
       return admit_settle(op.settle);
     case TxnOp::Kind::kv:
@@ -44,8 +46,8 @@ Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
 }
 
 uint64_t bytes_of(const TxnOp& op) {
-  if (op.kind == TxnOp::Kind::enqueue) return op.spec.payload.size() + headers_bytes_max / 16;
-  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : 0;
+  if (op.kind == TxnOp::Kind::enqueue) return counted_bytes(op.spec);
+  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : op.settle.result.size();
 }
 
 // The part that takes the next operation: the last one if it is of the same queue.
@@ -122,9 +124,7 @@ void Engine::Transaction::encode_envelopes(int64_t now_ms) {
   for (const TxnOp& op : ops) {
     places.emplace_back(arena.size(), 0);
     if (op.kind != TxnOp::Kind::enqueue) continue;
-    const JobSpec& spec = op.spec;
-    const Bytes envelope =
-        encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
+    const Bytes envelope = encode_envelope(encoder, op.spec, now_ms);
     places.back().second = envelope.size();
     arena.insert(arena.end(), envelope.begin(), envelope.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
@@ -145,6 +145,8 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   const TxnOp& op = txn.ops[i];
   WQ_TRY_SET(const Queue* queue, queue_for(op.queue));
   WQ_TRY(admit_to_queue(*queue));
+  WQ_TRY(admit_chain_queues(op.spec));
+  WQ_TRY(admit_to_batch(op.spec.traits.batch));
   const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
   // A transaction drops no job of somebody else's.
   Load& load = txn.loads[op.queue];
@@ -176,14 +178,16 @@ Status Engine::build_settle(Transaction& txn, size_t i, int64_t now_ms) {
     return Status(Code::stale, "job " + std::to_string(item.id) + " is settled twice");
   }
   Command& part = part_of(txn.settles, CommandType::settle, op.queue, now_ms);
+  const Job& job = *state_.find_live(item.id);
   if (item.kind == SettleKind::nack && item.delay_ms < 0) {
-    item.delay_ms = drawn_retry_delay_ms(*state_.find_live(item.id), prng_);
+    item.delay_ms = drawn_retry_delay_ms(job, prng_);
   }
+  complete_settle(*queue, job, item);
   part.settles.push_back(item);
   if (item.error.size() > error_bytes_max) {
     part.settles.back().error = cut_error(item.error, txn.texts.emplace_back());
   }
-  txn.timed |= item.kind != SettleKind::ack;
+  txn.timed |= item.kind != SettleKind::ack || job.traits;
   txn.level = std::max(txn.level, queue->config.durability);
   return {};
 }
@@ -242,6 +246,9 @@ Status Engine::transact(std::span<const TxnOp> ops, CallOptions& call, std::span
   WQ_TRY(txn.admit(options_.payload_bytes_max, now_ms));
   txn.encode_envelopes(now_ms);
   if (txn.takes_space()) WQ_TRY(wait_for_space());
+  BatchPins batches(*this);
+  for (const TxnOp& op : ops) batches.add(op.spec.traits.batch);
+  WQ_TRY(batches.take());
   const auto all = [&]() WQ_REQUIRES(mutex_) { return build(txn); };
   Status status = with_rows(Family::kv, txn.row_keys, all);
   if (!status.ok()) {

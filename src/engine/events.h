@@ -31,10 +31,11 @@ enum class EventKind : uint8_t {
   cleared = 12,  // job 0: `count` jobs of the queue
   queue_declared = 13,
   queue_changed = 14,
-  queue_deleted = 15,  // with `count` jobs
-  checkpoint = 16,     // everything up to the LSN
-  job_expired = 17,    // did not start in time
-  dropped = 18,        // for a newer one, or over the caps of the dead letters
+  queue_deleted = 15,   // with `count` jobs
+  checkpoint = 16,      // everything up to the LSN
+  job_expired = 17,     // did not start in time
+  dropped = 18,         // for a newer one, or over the caps of the dead letters
+  batch_finished = 19,  // job: the batch; `count`: its members
 };
 
 struct Event {
@@ -61,6 +62,7 @@ class EventRing {
 
   // The ring must be on. What is returned holds an old event until it is overwritten.
   Event& push() { return slots_[++last_ & (slots_.size() - 1)]; }
+  Event& newest() { return slots_[last_ & (slots_.size() - 1)]; }
   const Event& at(uint64_t sequence) const { return slots_[sequence & (slots_.size() - 1)]; }
 
  private:

@@ -142,6 +142,17 @@ void explain_held(const JobView& job, int64_t now_ms, JobExplanation& out) {
   }
 }
 
+// What the job belongs to; no cause that holds it back.
+void explain_flow(const JobView& job, JobExplanation& out) {
+  if (job.chain_jobs > 0) {
+    add_line(out.text, plural(job.chain_jobs, "job") + " of its chain " +
+                           (job.chain_jobs == 1 ? "follows" : "follow") + " its ack");
+  }
+  if (job.batch == 0) return;
+  add_line(out.text, "it is a member of batch " + std::to_string(job.batch) +
+                         (job.batch_cancelled ? ", which was cancelled: it should stop" : ""));
+}
+
 void explain_dead(const JobView& job, JobExplanation& out) {
   out.why |= why_dead;
   add_line(out.text, job.reason == DeadReason::lease_expired
@@ -269,6 +280,7 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
       case JobState::gone:
         break;
     }
+    explain_flow(job, out);
     if (!job.last_error.empty()) {
       add_line(out.text, "last error: " + printable_text(job.last_error, error_shown_bytes));
     }

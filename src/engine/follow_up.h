@@ -13,8 +13,12 @@ namespace wq {
 class State;
 struct Job;
 
+void on_enqueued(State& state, Job& job, int64_t now_ms);  // not the jobs of an import
+void on_replayed(State& state, Job& job);                  // from the dead letters
 void on_leased(State& state, Job& job, int64_t now_ms);
 void on_dead(State& state, Job& job, int64_t now_ms);  // job.reason tells why
 void on_end(State& state, Job& job, EndReason reason, int64_t now_ms);
+// A job that would be ready or delayed again ends instead.
+bool may_run_again(const State& state, const Job& job);
 
 }  // namespace wq

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/gate.h"
+#include "engine/inspect_rows.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
 #include "engine/unique.h"
@@ -37,6 +38,8 @@ class Scanner {
     }
     WQ_TRY(scan_kv());
     WQ_TRY(inspect_keys(state_, store_, jobs_holding_, report_));
+    WQ_TRY(inspect_batches(state_, store_, report_));
+    WQ_TRY(inspect_history(state_, store_, report_));
     WQ_TRY(scan_cron());
     compare();
     return {};

@@ -168,6 +168,8 @@ constexpr QueueMetric queue_metrics[] = {
      WQ_TOTAL(dropped)},
     {"wq_queue_dead_dropped_total", "counter", "Dead letters over the caps of the queue.",
      WQ_TOTAL(dead_dropped)},
+    {"wq_queue_chain_cut_total", "counter",
+     "Jobs of chains that never came to be, since one before them ended.", WQ_TOTAL(chain_cut)},
     {"wq_queue_enqueue_rate_1m", "gauge", "Jobs enqueued per second, over about a minute.",
      WQ_RATE(enqueued, 1m)},
     {"wq_queue_enqueue_rate_5m", "gauge", "Jobs enqueued per second, over about 5 minutes.",

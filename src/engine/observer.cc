@@ -194,6 +194,8 @@ void Observer::ending(const Job& job, EndReason reason) {
       tell(EventKind::acked, job);
       return;
     case EndReason::cancelled:
+      // A failed attempt that has no next one, since its batch was cancelled.
+      if (cause_ != EventKind::released) tell_cause(job, 0);
       tell(EventKind::cancelled, job);
       return;
     case EndReason::expired:
@@ -207,6 +209,11 @@ void Observer::ending(const Job& job, EndReason reason) {
       if (job.state == JobState::dead) tell(EventKind::cleared, job);
       return;
   }
+}
+
+void Observer::batch_finished(uint64_t batch, uint64_t members) {
+  queue_event(EventKind::batch_finished, 0, members);
+  if (ring.is_on()) ring.newest().job = batch;
 }
 
 void Observer::queue_event(EventKind kind, QueueId queue, uint64_t count) {

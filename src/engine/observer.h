@@ -114,6 +114,8 @@ class Observer {
   void dying(const Job& job, DeadReason reason);
   void ending(const Job& job, EndReason reason);
 
+  void batch_finished(uint64_t batch, uint64_t members);
+
   // ---- queues
   void queue_event(EventKind kind, QueueId queue, uint64_t count);
   void deleting(const Queue& queue);

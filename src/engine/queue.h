@@ -158,6 +158,8 @@ struct Queue {
   uint64_t next_front_seq = first_tail_seq - 1;
   uint64_t next_dead_seq = 1;
   int64_t created_ms = 0;
+  uint64_t history_first = 1;  // done jobs that may be kept have seqs from here, see history.h
+  uint64_t history_next = 1;
 
   Lanes lanes;
   Gates gates;          // groups with ready, leased or running jobs, and rate keys in use
@@ -191,6 +193,8 @@ struct Queue {
   }
   uint64_t running_count() const { return count(JobState::leased) + count(JobState::running); }
   bool consumable() const { return !deleted && config.status == QueueStatus::active; }
+
+  bool keeps_done() const { return config.keep_done_count != 0 || config.keep_done_age_ms != 0; }
 
   // How many jobs may be leased now; a lowered limit never cuts what runs.
   uint64_t free_slots() const {

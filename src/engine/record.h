@@ -83,6 +83,8 @@ struct QueueRow {
   int64_t rate_tat_ns = 0;               // see rate.h
   uint64_t bytes[job_state_count] = {};  // of the envelopes of the jobs in counts
   bool bytes_known = true;               // false in a row that was written without them
+  uint64_t history_first = 1;
+  uint64_t history_next = 1;
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -106,7 +108,20 @@ struct MetaRow {
   uint64_t uuid_high = 0;
   std::vector<TrashRow> trash = {};
   bool importing = false;  // an import has begun and not ended
+  uint64_t batch_members = 0;
+  Lsn members_lost = 0;
 };
+
+// A job that does not exist yet; see schema/envelope.fbs.
+struct NextJob {
+  std::string_view queue = {};  // empty = that of the job before
+  int64_t delay_ms = 0;
+  int64_t run_at_ms = 0;
+  uint32_t max_attempts = 0;
+  uint8_t priority = default_priority;
+  Bytes envelope = {};
+};
+constexpr int64_t next_enqueued_ms = 1;  // of an envelope that waits in a NextJob
 
 // A schedule as it was put; see cron.h.
 struct CronRow {
@@ -162,6 +177,14 @@ EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
 Backoff trusted_backoff(Bytes envelope);          // kind none = the queue's
 JobTraits traits_of(Bytes envelope);              // all defaults if it has none
+// The batch that the job of a verified envelope is a member of; 0 = none.
+uint64_t trusted_batch(Bytes envelope);
+// What follows a job (record_next.cc). The parts of a decoded one point into `bytes`, which must be
+// aligned as a BodyRef's are and come from a verified envelope or row.
+std::string encode_next(const NextJob& next);
+NextJob trusted_next(Bytes bytes);
+// The envelope of a job that comes to be now.
+std::vector<std::byte> started_envelope(Bytes envelope, int64_t now_ms);
 // Null if the job has none. Views point into `envelope`.
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
 // Whether there are any; the bytes may lie anywhere.

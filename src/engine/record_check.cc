@@ -56,9 +56,11 @@ const char* check_first_generation(const Command& command) {
 
 const char* check_settle_item(const SettleItem& item) {
   if (item.generation == 0) return "settle of generation 0";
+  const bool ack = item.kind == SettleKind::ack;
+  if (item.result.size() > (ack ? result_bytes_max : 0)) return "result of a settle";
   switch (item.kind) {
     case SettleKind::ack:
-      return nullptr;
+      return (item.flags & ~settle_chain) == 0 ? nullptr : "unknown settle flag";
     case SettleKind::nack:
     case SettleKind::fail:
     case SettleKind::release:
@@ -192,11 +194,43 @@ bool stored_state(JobState state) {
 
 }  // namespace
 
+namespace {
+
+// Of the commands about rows beside the jobs: kv, batches, schedules.
+uint32_t row_command_fields(CommandType type) {
+  switch (type) {
+    case CommandType::kv_write:
+    case CommandType::key_forget:
+      return field_kv;
+    case CommandType::transact:
+      return field_parts;
+    case CommandType::batch_create:
+      return field_batch | field_row;
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return field_batch;
+    case CommandType::batch_lost:
+      return field_batch | field_ids;
+    case CommandType::cron_put:
+      return field_queue | field_name | field_row | field_cron;
+    case CommandType::cron_remove:
+      return field_name;
+    case CommandType::cron_fire:
+      return field_queue | field_name | field_cron | field_jobs;
+    default:
+      return field_of_no_command;
+  }
+}
+
+}  // namespace
+
 uint32_t command_fields(CommandType type) {
   switch (type) {
     case CommandType::open:
       return field_unclean;
     case CommandType::close:
+    case CommandType::import_end:
       return 0;
     case CommandType::queue_declare:
       return field_queue | field_name | field_config;
@@ -205,6 +239,7 @@ uint32_t command_fields(CommandType type) {
     case CommandType::queue_clear:
       return field_queue | field_states;
     case CommandType::queue_delete:
+    case CommandType::rate_rebase:
       return field_queue;
     case CommandType::enqueue:
       return field_queue | field_jobs;
@@ -220,16 +255,17 @@ uint32_t command_fields(CommandType type) {
     case CommandType::promote:
     case CommandType::expire_jobs:
       return field_ids;
+    case CommandType::cancel:
+      return field_queue | field_ids;
     case CommandType::reprioritise:
       return field_queue | field_ids | field_priority;
     case CommandType::progress:
       return field_queue | field_tokens | field_note;
-    case CommandType::cancel:
-      return field_queue | field_ids;
     case CommandType::dead_replay:
       return field_queue | field_tokens | field_first_generation;
     case CommandType::dead_remove:
     case CommandType::dead_drop:
+    case CommandType::key_release:
       return field_queue | field_tokens;
     case CommandType::drop_oldest:
       return field_queue | field_ids | field_jobs;
@@ -239,25 +275,9 @@ uint32_t command_fields(CommandType type) {
       return field_queue | field_row;
     case CommandType::import_jobs:
       return field_queue | field_imports;
-    case CommandType::import_end:
-      return 0;
-    case CommandType::kv_write:
-    case CommandType::key_forget:
-      return field_kv;
-    case CommandType::transact:
-      return field_parts;
-    case CommandType::key_release:
-      return field_queue | field_tokens;
-    case CommandType::cron_put:
-      return field_queue | field_name | field_row | field_cron;
-    case CommandType::cron_remove:
-      return field_name;
-    case CommandType::cron_fire:
-      return field_queue | field_name | field_cron | field_jobs;
-    case CommandType::rate_rebase:
-      return field_queue;
+    default:
+      return row_command_fields(type);
   }
-  return field_of_no_command;
 }
 
 bool may_be_part(CommandType type) {
@@ -270,6 +290,7 @@ const char* check_command(const Command& command) {
   if (fields & field_of_no_command) return "unknown type of command";
   if (command.now_ms < 0) return "time is negative";
   if ((fields & field_queue) && command.queue == 0) return "queue is 0";
+  if ((fields & field_batch) && command.batch == 0) return "batch is 0";
   if ((fields & field_deadline) && command.deadline_ms < 0) return "deadline is negative";
   if (fields & field_states) {
     if (command.states == 0) return "no state to clear";
@@ -300,6 +321,8 @@ const char* check_command(const Command& command) {
 const char* check_traits(const JobTraits& traits) {
   if (traits.expires_ms < 0) return "time of expiry is negative";
   if (traits.retry_until_ms < 0) return "end of the retries is negative";
+  if (traits.chain.empty() != (traits.chain_jobs == 0)) return "length of a chain";
+  if (traits.chain_jobs > chain_jobs_max) return "chain is too long";
   if (traits.timeout_ms < 0 || traits.timeout_ms > delay_ms_max) return "timeout";
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
@@ -356,6 +379,9 @@ const char* check_config(const QueueConfig& config) {
   if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
   if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
+  if (config.keep_done_age_ms < 0 || config.keep_done_age_ms > delay_ms_max) {
+    return "age of the history";
+  }
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
   if (const char* reason = check_rate(config.key_rate)) return reason;
@@ -393,6 +419,7 @@ const char* check_queue_row(const QueueRow& row) {
   if (!queue_name_valid(row.name)) return "queue name";
   if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
+  if (row.history_first == 0 || row.history_first > row.history_next) return "range of the history";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
     if (seen.test(lane.priority)) return "two lanes of one priority";

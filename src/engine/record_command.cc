@@ -1,7 +1,8 @@
 // Reading commands. The FlatBuffers verifier proves that every offset stays inside the buffer, the
 // field table that a type carries its own fields and no other, check_command() that the values make
-// sense. Vectors of structs and integers are read by copies: their elements may lie unaligned.
+// sense. Structs and vectors of integers are read by copies: they may lie unaligned.
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/record_internal.h"
 #include "engine/schema/command_generated.h"
 
@@ -29,6 +30,7 @@ constexpr FieldSlot field_slots[] = {
     {field_config, fb::Command::VT_CONFIG},
     {field_imports, fb::Command::VT_IMPORTS},
     {field_kv, fb::Command::VT_KV},
+    {field_batch, fb::Command::VT_BATCH},
     {field_cron, fb::Command::VT_CRON},
     {field_row | field_imports, fb::Command::VT_ROWS},
     {field_parts, fb::Command::VT_PARTS},
@@ -93,7 +95,8 @@ const char* read_settles(const AlignedImage& image, const fb::Command* table, Co
                                .priority = item->priority(),
                                .delay_ms = item->delay_ms(),
                                .error = as_text(image.in_input(vector_bytes(item->error()))),
-                               .reason = static_cast<DeadReason>(item->reason())});
+                               .reason = static_cast<DeadReason>(item->reason()),
+                               .result = as_text(image.in_input(vector_bytes(item->result())))});
   }
   return nullptr;
 }
@@ -149,27 +152,33 @@ const char* read_imports(const AlignedImage& image, const fb::Command* table, Co
   return rows.empty() ? nullptr : "rows without a job";
 }
 
-// import_begin has the row of a store, import_queue that of a queue, cron_put that of a schedule.
+bool is_sound_row(CommandType type, Bytes row) {
+  if (type == CommandType::import_begin) return decode_meta_row(row).ok();
+  if (type == CommandType::import_queue) return decode_queue_row(row).ok();
+  if (type == CommandType::cron_put) return decode_cron_row(row).ok();
+  return decode_batch_row(as_text(row)).has_value();
+}
+
+// import_begin has the row of a store, import_queue that of a queue, cron_put that
+// of a schedule, batch_create that of a batch.
 const char* read_row(const AlignedImage& image, const fb::Command* table, Command& command) {
   const Bytes row = vector_bytes(table->rows());
-  const bool sound = command.type == CommandType::import_begin ? decode_meta_row(row).ok()
-                     : command.type == CommandType::cron_put   ? decode_cron_row(row).ok()
-                                                               : decode_queue_row(row).ok();
-  if (!sound) return "row of an import or a schedule";
+  if (!is_sound_row(command.type, row)) return "row of an import, a schedule or a batch";
   command.row = image.in_input(row);
   return nullptr;
 }
 
 const char* read_cron(const fb::Command* table, Command& command) {
-  const fb::CronChange* change = table->cron();
-  if (change == nullptr) return "no state of the schedule";
-  command.cron.slot_ms = change->slot_ms();
-  command.cron.state = {.paused = change->paused(),
-                        .next_due_ms = change->next_due_ms(),
-                        .last_slot_ms = change->last_slot_ms(),
-                        .created_ms = change->created_ms(),
-                        .fired = change->fired(),
-                        .missed = change->missed()};
+  if (table->cron() == nullptr) return "no state of the schedule";
+  fb::CronChange change;
+  std::memcpy(&change, static_cast<const void*>(table->cron()), sizeof change);
+  command.cron.slot_ms = change.slot_ms();
+  command.cron.state = {.paused = change.paused(),
+                        .next_due_ms = change.next_due_ms(),
+                        .last_slot_ms = change.last_slot_ms(),
+                        .created_ms = change.created_ms(),
+                        .fired = change.fired(),
+                        .missed = change.missed()};
   return nullptr;
 }
 
@@ -239,6 +248,7 @@ const char* read_command(const AlignedImage& image, Command& command, bool is_pa
   const uint32_t fields = command_fields(command.type);
   if (!has_only(image.data(), fields)) return "a field that its type does not have";
   command.queue = table->queue();
+  command.batch = table->batch();
   command.states = table->states();
   command.unclean = table->unclean();
   command.deadline_ms = table->deadline_ms();

@@ -72,6 +72,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   const auto backoff = put_backoff(b, config.backoff);
   fb::QueueConfigBuilder table(b);
   table.add_version(config.version);
+  table.add_keep_done_age_ms(config.keep_done_age_ms);
   table.add_lease_ms(config.lease_ms);
   table.add_job_ttl_ms(config.job_ttl_ms);
   table.add_max_depth(config.max_depth);
@@ -81,6 +82,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
+  table.add_keep_done_count(config.keep_done_count);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
   table.add_full_policy(static_cast<uint8_t>(config.full_policy));
@@ -97,7 +99,7 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
 
 bool all_acks(const std::vector<SettleItem>& settles) {
   for (const SettleItem& item : settles) {
-    if (item.kind != SettleKind::ack) return false;
+    if (item.kind != SettleKind::ack || item.flags != 0 || !item.result.empty()) return false;
   }
   return true;
 }
@@ -170,13 +172,15 @@ ByteVector put_import_rows(FlatBufferBuilder& b, const std::vector<ImportedJob>&
 Offset<fb::SettleItem> put_settle(FlatBufferBuilder& b, const SettleItem& item) {
   const bool ack = item.kind == SettleKind::ack;
   const auto error = ack ? ByteVector() : put_bytes(b, as_bytes(item.error));
+  const auto result = put_bytes(b, as_bytes(item.result));
   fb::SettleItemBuilder table(b);
   table.add_id(item.id);
   table.add_generation(item.generation);
   if (!ack) table.add_delay_ms(item.delay_ms);
   table.add_error(error);
+  table.add_result(result);
   table.add_kind(static_cast<uint8_t>(item.kind));
-  if (!ack) table.add_flags(item.flags);
+  table.add_flags(item.flags);
   if (!ack) table.add_priority(item.priority);
   if (!ack) table.add_reason(static_cast<uint8_t>(item.reason));
   return table.Finish();
@@ -206,6 +210,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   if (traits.empty()) return {};
   const auto key = put_bytes(b, as_bytes(traits.key));
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
+  const auto chain = put_bytes(b, as_bytes(traits.chain));
   const auto group = put_bytes(b, as_bytes(traits.group));
   const auto rate_key = put_bytes(b, as_bytes(traits.rate_key));
   fb::TraitsBuilder table(b);
@@ -219,6 +224,9 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_key(key);
   table.add_idempotency_key(idempotency_key);
   table.add_key_rule(static_cast<uint8_t>(traits.key_rule));
+  table.add_batch(traits.batch);
+  table.add_chain(chain);
+  table.add_chain_jobs(traits.chain_jobs);
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
   table.add_rate_key(rate_key);
@@ -238,7 +246,7 @@ uint64_t command_bytes_bound(const Command& command) {
   }
   if (fields & field_tokens) {
     items += command.settles.size();
-    for (const SettleItem& item : command.settles) bytes += item.error.size();
+    for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
   }
   if (fields & field_imports) {
     items += command.imports.size();
@@ -284,6 +292,8 @@ struct Encoder::Impl {
   Bytes encode(const Command& command, ReusedBuilder& builder);
   Parts put(FlatBufferBuilder& b, const Command& command);
   Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
+  Offset<Vector<Offset<fb::SettleItem>>> put_settles(FlatBufferBuilder& b,
+                                                     const std::vector<SettleItem>& settles);
 };
 
 Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
@@ -305,6 +315,13 @@ Offset<Vector<Offset<fb::Part>>> Encoder::Impl::put_parts(FlatBufferBuilder& b,
     offsets.push_back(fb::CreatePart(b, put_bytes(b, encode(one, part))));
   }
   return b.CreateVector(offsets);
+}
+
+Offset<Vector<Offset<fb::SettleItem>>> Encoder::Impl::put_settles(
+    FlatBufferBuilder& b, const std::vector<SettleItem>& settles) {
+  settle_offsets.clear();
+  for (const SettleItem& item : settles) settle_offsets.push_back(put_settle(b, item));
+  return b.CreateVector(settle_offsets);
 }
 
 // What of a command is put before its table is begun; nothing where its type has no such field.
@@ -343,9 +360,7 @@ Encoder::Impl::Parts Encoder::Impl::put(FlatBufferBuilder& b, const Command& com
     out.jobs = put_jobs(b, command.jobs);
   }
   if ((fields & field_settles) && !all_acks(command.settles)) {
-    settle_offsets.clear();
-    for (const SettleItem& item : command.settles) settle_offsets.push_back(put_settle(b, item));
-    out.settles = b.CreateVector(settle_offsets);
+    out.settles = put_settles(b, command.settles);
   } else if (fields & field_tokens) {
     out.tokens = put_tokens(b, command.settles);
   }
@@ -378,6 +393,7 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   table.add_rows(parts.rows);
   table.add_delays_ms(parts.delays);
   table.add_note(parts.note);
+  if (fields & field_batch) table.add_batch(command.batch);
   if (fields & field_queue) table.add_queue(command.queue);
   if (fields & field_states) table.add_states(command.states);
   table.add_type(static_cast<uint16_t>(command.type));
@@ -397,6 +413,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
   WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
+  WQ_CHECK(traits.chain.size() <= 2 * chain_bytes_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
   FlatBufferBuilder& b = impl_->envelope.start();
 
@@ -462,9 +479,9 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals = fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed,
-                                            t.released, t.expired, t.dead, t.replayed, t.cancelled,
-                                            t.cleared, t.jobs_expired, t.dropped, t.dead_dropped);
+  const auto totals = fb::CreateQueueTotals(
+      b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released, t.expired, t.dead,
+      t.replayed, t.cancelled, t.cleared, t.jobs_expired, t.dropped, t.dead_dropped, t.chain_cut);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
@@ -481,6 +498,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   table.add_next_dead_seq(row.next_dead_seq);
   table.add_next_front_seq(row.next_front_seq);
   table.add_next_tail_seq(row.next_tail_seq);
+  if (row.history_next != 1) {  // a queue that kept nothing yet has none of the two
+    table.add_history_first(row.history_first);
+    table.add_history_next(row.history_next);
+  }
   table.add_lanes(lane_vector);
   table.add_bytes(bytes);
   table.add_epochs(epochs);
@@ -511,6 +532,8 @@ Bytes Encoder::meta_row(const MetaRow& row) {
   table.add_uuid_high(row.uuid_high);
   table.add_next_queue_id(row.next_queue_id);
   table.add_trash(trash_vector);
+  table.add_batch_members(row.batch_members);
+  table.add_members_lost(row.members_lost);
   table.add_importing(row.importing);
   b.Finish(table.Finish(), meta_row_identifier);
   return impl_->row.bytes();

@@ -61,6 +61,9 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.key_ms = table->key_ms();
   traits.idempotency_key = as_text(vector_bytes(table->idempotency_key()));
   traits.idempotency_ms = table->idempotency_ms();
+  traits.batch = table->batch();
+  traits.chain = as_text(vector_bytes(table->chain()));
+  traits.chain_jobs = table->chain_jobs();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
   traits.rate_key = as_text(vector_bytes(table->rate_key()));
@@ -68,7 +71,18 @@ JobTraits read_traits(const fb::Traits* table) {
   return traits;
 }
 
-const char* check_aligned_envelope(const AlignedImage& image) {
+// Every job of a chain is in the batch of the first, and knows how many follow it.
+const char* check_chain(const JobTraits& traits, uint32_t depth) {
+  if (traits.chain.empty()) return nullptr;
+  if (depth >= chain_jobs_max) return "chain is too long";
+  JobTraits following;
+  if (const char* reason = check_next(as_bytes(traits.chain), depth + 1, &following)) return reason;
+  if (following.chain_jobs + 1 != traits.chain_jobs) return "length of a chain";
+  return following.batch == traits.batch ? nullptr : "chain out of its batch";
+}
+
+const char* check_aligned_envelope(const AlignedImage& image, uint32_t depth = 0,
+                                   JobTraits* told = nullptr) {
   if (image.size() > command_bytes_max) return "envelope is too long";
   // All headers, the envelope itself, its backoff and its traits.
   constexpr flatbuffers::uoffset_t tables_max = headers_count_max + 3;
@@ -82,15 +96,18 @@ const char* check_aligned_envelope(const AlignedImage& image) {
     if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
   }
   if (table->traits() != nullptr) {
-    if (const char* reason = check_traits(read_traits(table->traits()))) return reason;
+    JobTraits traits = read_traits(table->traits());
+    if (const char* reason = check_traits(traits)) return reason;
+    if (const char* reason = check_chain(traits, depth)) return reason;
+    if (told) *told = traits;
   }
   return check_headers(table->headers());
 }
 
 }  // namespace
 
-const char* check_envelope(Bytes bytes) {
-  return check_aligned_envelope(AlignedImage(bytes));
+const char* check_envelope(Bytes bytes, uint32_t depth, JobTraits* traits) {
+  return check_aligned_envelope(AlignedImage(bytes), depth, traits);
 }
 
 const char* read_backoff(const fb::Backoff* table, Backoff& out) {
@@ -121,6 +138,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.dead_max_count = table->dead_max_count();
   out.dead_max_age_ms = table->dead_max_age_ms();
   out.pause_kept = table->pause_kept();
+  out.keep_done_count = table->keep_done_count();
+  out.keep_done_age_ms = table->keep_done_age_ms();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
   out.key_rate = {table->key_rate_count(), table->key_rate_burst(), table->key_rate_window_ms()};
@@ -137,8 +156,9 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   envelope.enqueued_ms = table->enqueued_ms();
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
-    for (std::string_view* view : {&envelope.traits.key, &envelope.traits.idempotency_key,
-                                   &envelope.traits.group, &envelope.traits.rate_key}) {
+    JobTraits& traits = envelope.traits;
+    for (std::string_view* view :
+         {&traits.key, &traits.idempotency_key, &traits.group, &traits.rate_key, &traits.chain}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -208,6 +228,12 @@ bool trusted_has_traits(Bytes envelope) {
   const auto* root =
       reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
   return root->GetPointer<const uint8_t*>(fb::Envelope::VT_TRAITS) != nullptr;
+}
+
+uint64_t trusted_batch(Bytes envelope) {
+  const AlignedImage image(envelope);
+  const auto* traits = flatbuffers::GetRoot<fb::Envelope>(image.data())->traits();
+  return traits == nullptr ? 0 : traits->batch();
 }
 
 Header trusted_header(Bytes envelope, size_t i) {

@@ -53,7 +53,8 @@ enum CommandField : uint32_t {
   field_delays = 1u << 20,
   field_priority = 1u << 21,
   field_note = 1u << 22,
-  field_cron = 1u << 23,
+  field_batch = 1u << 23,
+  field_cron = 1u << 24,
   field_of_no_command = 1u << 31,
 };
 // field_of_no_command for a value that is no CommandType.
@@ -74,7 +75,11 @@ const char* check_meta_row(const MetaRow& row);
 const char* check_cron_row(const CronRow& row);
 
 // Verifies the bytes of an envelope completely. After it, trusted_payload() may read them.
-const char* check_envelope(Bytes bytes);
+// `depth`: how many jobs of a chain it stands behind. `traits` (may be null): but its views end
+// with the call.
+const char* check_envelope(Bytes bytes, uint32_t depth = 0, JobTraits* traits = nullptr);
+// The same for an encoded NextJob, which stands behind `depth` jobs.
+const char* check_next(Bytes bytes, uint32_t depth, JobTraits* traits);
 
 const char* read_backoff(const fb::Backoff* table, Backoff& out);
 const char* read_config(const fb::QueueConfig* table, QueueConfig& out);

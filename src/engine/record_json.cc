@@ -48,6 +48,11 @@ constexpr CommandName command_names[] = {
     {CommandType::dead_drop, "dead_drop"},
     {CommandType::drop_oldest, "drop_oldest"},
     {CommandType::rate_rebase, "rate_rebase"},
+    {CommandType::batch_create, "batch_create"},
+    {CommandType::batch_seal, "batch_seal"},
+    {CommandType::batch_cancel, "batch_cancel"},
+    {CommandType::batch_lost, "batch_lost"},
+    {CommandType::batch_forget, "batch_forget"},
 };
 
 const char* command_name(CommandType type) {
@@ -258,6 +263,7 @@ void add_settles(JsonLine& json, const Command& command) {
     json.number("id", item.id);
     json.number("generation", item.generation);
     if (full) json.string("kind", settle_name(item.kind));
+    if (full && !item.result.empty()) json.number("result_bytes", item.result.size());
     if (full && item.kind != SettleKind::ack) {
       if (item.kind != SettleKind::fail) json.time("delay_ms", item.delay_ms);
       if (item.flags & settle_front) json.flag("front", true);
@@ -330,6 +336,7 @@ void add_command(JsonLine& json, const Command& command) {
   if (fields & field_unclean) json.flag("unclean", command.unclean);
   if (fields & field_queue) json.number("queue", command.queue);
   if (fields & field_name) json.string("name", command.name);
+  if (fields & field_batch) json.number("batch", command.batch);
   if (fields & field_states) json.number("states", command.states);
   if (fields & field_deadline) json.time("deadline_ms", command.deadline_ms);
   if (fields & field_first_generation) json.number("first_generation", command.first_generation);

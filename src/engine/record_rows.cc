@@ -34,7 +34,8 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .cleared = table->cleared(),
             .jobs_expired = table->jobs_expired(),
             .dropped = table->dropped(),
-            .dead_dropped = table->dead_dropped()};
+            .dead_dropped = table->dead_dropped(),
+            .chain_cut = table->chain_cut()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -72,6 +73,8 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   row.next_front_seq = table->next_front_seq();
   row.next_dead_seq = table->next_dead_seq();
   row.created_ms = table->created_ms();
+  row.history_first = std::max<uint64_t>(1, table->history_first());
+  row.history_next = std::max<uint64_t>(1, table->history_next());
   row.rate_tat_ns = table->rate_tat_ns();
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
@@ -89,6 +92,8 @@ const char* read_meta_row(const AlignedImage& image, MetaRow& row) {
   row.uuid_low = table->uuid_low();
   row.uuid_high = table->uuid_high();
   row.importing = table->importing();
+  row.batch_members = table->batch_members();
+  row.members_lost = table->members_lost();
   const Bytes bytes = vector_bytes(table->trash());
   const size_t count = bytes.size() / sizeof(fb::Trash);
   for (size_t i = 0; i < count; ++i) {

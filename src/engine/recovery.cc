@@ -180,6 +180,8 @@ Status Engine::load_store() {
   state_.next_queue_id = meta.next_queue_id;
   state_.trash = std::move(meta.trash);
   state_.importing = meta.importing;
+  state_.batch_members = meta.batch_members;
+  state_.members_lost = meta.members_lost;
 
   const std::string first = queue_row_key(0);
   const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
@@ -243,6 +245,7 @@ Status Engine::load_leases() {
         state_.find(*id)) {
       return bad_store("family lease: job " + std::to_string(*id) + " is not where its row says");
     }
+    load_rows(state_, stored);
     loaded.push_back(state_.add_stored(queue, *id, stored.full_row(), std::move(stored.body),
                                        stored.has_state_row));
   }
@@ -305,13 +308,15 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::reprioritise:
     case CommandType::drop_oldest:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
-      return {};
+      return make_batches_known(command);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
     case CommandType::dead_drop:
       for (const SettleItem& entry : command.settles) WQ_TRY(make_job_resident(entry.id));
       return make_keys_known(command);
     case CommandType::enqueue:
+      WQ_TRY(make_batches_known(command));
+      return make_keys_known(command);
     case CommandType::import_jobs:
     case CommandType::key_forget:
       return make_keys_known(command);
@@ -323,6 +328,11 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::transact:
       for (const Command& part : command.parts) WQ_TRY(make_resident(part));
       return {};
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_lost:
+    case CommandType::batch_forget:
+      return make_batches_known(command);
     default:
       return {};
   }

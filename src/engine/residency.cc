@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 
 namespace wq {
 namespace {
@@ -20,14 +21,17 @@ Status take_row(const Cursor& cursor, StoredJob& out, bool with_body) {
   out.progress = std::string(decoded.row.progress);
   out.row.last_error = out.row.progress = {};
   if (!with_body) return {};
-  if (!decode_envelope(decoded.envelope).ok()) {
+  const Result<Envelope> envelope = decode_envelope(decoded.envelope);
+  if (!envelope.ok()) {
     return bad_row("job", "envelope of job " + std::to_string(out.id) + " is damaged");
   }
+  out.batch = envelope.value().traits.batch;
   out.body = BodyRef(decoded.envelope);
   return {};
 }
 
 Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
+  load_rows(state, stored);
   return state.add_stored(queue, stored.id, stored.full_row(), std::move(stored.body),
                           stored.has_state_row);
 }
@@ -37,7 +41,20 @@ Job* add_to_state(State& state, Queue* queue, StoredJob& stored) {
 // ---- reading jobs
 
 StoredJobReader::StoredJobReader(const Store& store)
-    : cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
+    : store_(store), cursor_(store.scan(Family::job, job_body_key(0), std::string())) {}
+
+Result<StoredJob> StoredJobReader::read(JobId id) {
+  WQ_TRY_SET(StoredJob out, read_job(*cursor_, id));
+  if (out.batch != 0) {
+    WQ_TRY_SET(out.batch_row, store_.get(Family::batch, batch_row_key(out.batch)));
+  }
+  return out;
+}
+
+void load_rows(State& state, StoredJob& stored) {
+  if (stored.batch == 0) return;
+  state.side(Family::batch).load(batch_row_key(stored.batch), std::move(stored.batch_row));
+}
 
 bool is_live_row(const Queue* queue, const JobRow& row) {
   return row.state != JobState::gone && row.queue == queue->id &&

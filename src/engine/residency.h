@@ -32,21 +32,28 @@ struct StoredJob {
   }
   BodyRef body;
   bool has_state_row = false;
+  uint64_t batch = 0;  // its batch, and the row of that, which is known while the job is resident
+  std::optional<std::string> batch_row;
 };
 
 Result<StoredJob> read_job(const Store& store, JobId id);
-// The same from a cursor over the whole family `job`; neighbours in turn cost no seek.
+// The same from a cursor over the whole family `job`; neighbours in turn cost no seek. Without rows
+// of other families: for those who only read.
 Result<StoredJob> read_job(Cursor& jobs, JobId id);
 
 // Many of them, from one view of the store. In roughly ascending id order neighbours cost no seek.
 class StoredJobReader {
  public:
   explicit StoredJobReader(const Store& store);
-  Result<StoredJob> read(JobId id) { return read_job(*cursor_, id); }
+  Result<StoredJob> read(JobId id);
 
  private:
+  const Store& store_;
   std::unique_ptr<Cursor> cursor_;
 };
+
+// Before the job is added to the state.
+void load_rows(State& state, StoredJob& stored);
 
 // Whether a row of this queue still counts: clear and delete end jobs without touching their rows.
 bool is_live_row(const Queue* queue, const JobRow& row);

@@ -78,7 +78,17 @@ void Salvager::take(const Command& command, Lsn lsn) {
       for (const Command& part : command.parts) take(part, lsn);
       return;
     case CommandType::key_forget:
-      return;  // the import builds the rows anew, from the jobs
+      return;                        // the import builds the rows anew, from the jobs
+    case CommandType::batch_create:  // batches stay behind: their jobs go on as jobs without one
+      if (command.batch < imported_id_max) {
+        job_id_limit_ = std::max(job_id_limit_, command.batch + 1);
+      }
+      return;
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_lost:
+    case CommandType::batch_forget:
+      return;
     case CommandType::cron_put:
     case CommandType::cron_remove:
     case CommandType::cron_fire:
@@ -340,8 +350,12 @@ void Salvager::on_settle(const Command& command, Lsn lsn) {
     }
     Command one = single(command);
     one.settles.push_back(item);
-    state_.next_job_id = std::max(state_.next_job_id, item.id + 1);
+    // What follows in a chain has the id that it had, unless records are missing.
+    state_.next_job_id = std::max(job_id_limit_, item.id + 1);
+    if (!missing_.empty()) state_.next_job_id += unclean_job_id_gap;
+    const JobId next_id = state_.next_job_id;
     change(one, lsn);
+    if (state_.next_job_id != next_id) job_id_limit_ = state_.next_job_id;
   }
 }
 

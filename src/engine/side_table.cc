@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace wq {
 
@@ -18,7 +19,10 @@ const std::optional<std::string>* SideTable::find(std::string_view key) const {
 }
 
 void SideTable::load(std::string_view key, std::optional<std::string> value) {
-  if (find(key)) return;
+  if (!find(key)) add_clean(key, std::move(value));
+}
+
+void SideTable::add_clean(std::string_view key, std::optional<std::string> value) {
   const bool below = value.has_value();
   const auto [place, added] = rows_.emplace(key, Row{std::move(value), false, below});
   clean_.emplace_back(key);
@@ -63,15 +67,40 @@ void SideTable::erase(std::string_view key) {
   change(key, std::nullopt);
 }
 
+void SideTable::overwrite(std::string_view key, std::optional<std::string> value) {
+  if (!find(key)) bytes_ += bytes_of(key, rows_.emplace(key, Row{{}, false, true}).first->second);
+  change(key, std::move(value));
+}
+
+void SideTable::pin(std::string_view key) {
+  const auto found = pins_.find(key);
+  if (found == pins_.end()) {
+    pins_.emplace(key, 1);
+  } else {
+    ++found->second;
+  }
+}
+
+void SideTable::unpin(std::string_view key) {
+  const auto found = pins_.find(key);
+  WQ_CHECK(found != pins_.end());
+  if (--found->second == 0) pins_.erase(found);
+}
+
 void SideTable::drop_clean(size_t keep_rows, uint64_t keep_bytes) {
-  if (clean_.size() <= keep_rows && clean_bytes_ <= keep_bytes) return;
-  for (const std::string& key : clean_) {
+  if (clean_.size() <= keep_rows + pins_.size() && clean_bytes_ <= keep_bytes) return;
+  std::vector<std::string> kept;
+  for (std::string& key : clean_) {
     const auto found = rows_.find(key);
     if (found == rows_.end() || found->second.dirty) continue;
+    if (pins_.contains(key)) {
+      kept.push_back(std::move(key));
+      continue;
+    }
     bytes_ -= bytes_of(key, found->second);
     rows_.erase(found);
   }
-  clean_.clear();
+  clean_ = std::move(kept);
   clean_bytes_ = 0;
 }
 
@@ -85,6 +114,11 @@ void SideTable::freeze() {
 }
 
 void SideTable::complete() {
+  for (const auto& [key, pins] : pins_) {
+    const auto found = frozen_.find(key);
+    if (found == frozen_.end() || rows_.contains(key)) continue;
+    if (!WQ_PLANTED(pinned_rows_forgotten)) add_clean(key, std::move(found->second.value));
+  }
   frozen_ = Rows();
   frozen_bytes_ = 0;
 }

@@ -43,6 +43,12 @@ class SideTable {
   // The row must be known: only then is it clear what a checkpoint has to do.
   void put(std::string_view key, std::string value);
   void erase(std::string_view key);
+  // The same for a row that need not be known: at worst a checkpoint erases what is not there.
+  void overwrite(std::string_view key, std::optional<std::string> value);
+
+  // While it is pinned a row that is known stays known, over checkpoints too. Pins count.
+  void pin(std::string_view key);
+  void unpin(std::string_view key);
 
   // Forgets rows that were only read, once there are more than these, or they hold more.
   void drop_clean(size_t keep_rows, uint64_t keep_bytes);
@@ -69,11 +75,13 @@ class SideTable {
   static uint64_t bytes_of(std::string_view key, const Row& row);
   Row& known(std::string_view key);
   void change(std::string_view key, std::optional<std::string> value);
+  void add_clean(std::string_view key, std::optional<std::string> value);
 
   Rows rows_;
   Rows frozen_;
+  std::unordered_map<std::string, uint32_t, KeyHash, std::equal_to<>> pins_;
   std::vector<std::string> clean_;  // keys that load() brought; some may have become dirty
-  uint64_t clean_bytes_ = 0;        // of what load() brought, as it was then
+  uint64_t clean_bytes_ = 0;        // of what load() brought since the last drop, as it was then
   uint64_t bytes_ = 0;
   uint64_t frozen_bytes_ = 0;
   size_t dirty_count_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/follow_up.h"
 #include "engine/job_limits.h"
 #include "engine/observer.h"
@@ -47,6 +48,8 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->next_front_seq = row.next_front_seq;
   queue->next_dead_seq = row.next_dead_seq;
   queue->created_ms = row.created_ms;
+  queue->history_first = row.history_first;
+  queue->history_next = row.history_next;
   queue->rate_tat_ns = row.rate_tat_ns;
   for (const LaneRow& lane_row : row.lanes) {
     Lane& lane = queue->lane(lane_row.priority);
@@ -99,6 +102,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
+  hold_rows(*job);
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
   link_dirty(job.get());
@@ -131,6 +135,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   copy_history(job.get(), row);
   job->last_error = kept_text(row.last_error);
   job->progress = kept_text(row.progress);
+  hold_rows(*job);
   // Nothing fails from here on: the table does not own the job.
   ++residency.loaded[static_cast<size_t>(row.state)];
   jobs_.insert(job.get());
@@ -163,7 +168,19 @@ void State::evict(Job* job) {
   free_job(job);
 }
 
+// What a change of the job may have to change besides is known as long as the job is.
+void State::hold_rows(const Job& job) {
+  if (!job.traits || job.traits->batch == 0) return;
+  side(Family::batch).pin(batch_row_key(job.traits->batch));
+}
+
+void State::let_rows_go(const Job& job) {
+  if (!job.traits || job.traits->batch == 0) return;
+  side(Family::batch).unpin(batch_row_key(job.traits->batch));
+}
+
 void State::free_job(Job* job) {
+  let_rows_go(*job);
   resident_bytes_ -= job->resident_bytes();
   jobs_.erase(job->id);
   delete job;
@@ -350,6 +367,7 @@ void State::discard(Job* job) {
     return;
   }
   touch(job);
+  let_rows_go(*job);
   resident_bytes_ -= job->resident_bytes();
   job->state = JobState::gone;
   job->gate = nullptr;
@@ -565,6 +583,8 @@ std::vector<QueueRow> State::take_changed_queues() {
     row.next_front_seq = queue->next_front_seq;
     row.next_dead_seq = queue->next_dead_seq;
     row.created_ms = queue->created_ms;
+    row.history_first = queue->history_first;
+    row.history_next = queue->history_next;
     row.rate_tat_ns = queue->rate_tat_ns;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;

@@ -177,7 +177,9 @@ class State {
   Generation next_generation = 1;
   QueueId next_queue_id = 1;
   std::vector<TrashRow> trash;
-  bool importing = false;  // between import_begin and import_end
+  bool importing = false;      // between import_begin and import_end
+  uint64_t batch_members = 0;  // rows of members in the family batch; see batch.h
+  Lsn members_lost = 0;        // not 0: some of them may name jobs that are gone
 
   // When a dead letter of some queue may be over the caps of its queue; 0 = to be looked at.
   int64_t dead_trim_ms = 0;
@@ -248,6 +250,8 @@ class State {
   void discard(Job* job);
   void drop_expiries(Queue* queue);
   void free_job(Job* job);
+  void hold_rows(const Job& job);
+  void let_rows_go(const Job& job);
   KeyGate* gate_of(Queue* queue, const GateName& name);
   void touch(KeyGate& gate);
   void enter_line(Job* job);

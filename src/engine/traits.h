@@ -29,6 +29,10 @@ struct JobTraits {
   std::string_view idempotency_key = {};
   int64_t idempotency_ms = 0;  // how long a second job of that key is the first one
 
+  uint64_t batch = 0;           // the batch that it is a member of; 0 = none
+  std::string_view chain = {};  // an encoded NextJob that follows its ack; empty = none
+  uint32_t chain_jobs = 0;      // how many jobs that is, one after another
+
   std::string_view group = {};  // no more than a limit of one group run at once; empty = none
   uint32_t group_limit = 0;     // 0 = the queue's
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/kv.h"
 #include "engine/command.h"
+#include "engine/kv.h"
 #include "engine/record.h"
 #include "engine/types.h"
 

@@ -101,6 +101,9 @@ struct QueueConfig {
   uint64_t dead_max_count = 0;  // of dead letters; the oldest go first; 0 = no limit
   int64_t dead_max_age_ms = 0;  // since they died; 0 = no limit
   bool pause_kept = false;      // disabled: and paused as well, so that enable leads to paused
+  // History of acked jobs: none of the two set = none is kept.
+  uint32_t keep_done_count = 0;  // the newest; 0 = as many as the age allows
+  int64_t keep_done_age_ms = 0;  // 0 = for ever
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -121,6 +124,7 @@ struct QueueTotals {
   uint64_t jobs_expired = 0;  // ended because they did not start in time
   uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
   uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
+  uint64_t chain_cut = 0;     // jobs of chains that never came to be, since one before them ended
 
   bool operator==(const QueueTotals&) const = default;
 };
@@ -144,6 +148,10 @@ constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 // Rows of the family `unique`: a mark, the queue, the key.
 constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
+constexpr size_t result_bytes_max = size_t{1} << 20;
+constexpr uint32_t chain_jobs_max = 100;
+constexpr size_t chain_bytes_max = size_t{16} << 20;  // payloads and headers of a chain together
+constexpr size_t batch_job_bytes_max = size_t{60} << 10;  // payload and headers of a follow-up
 constexpr size_t backoff_list_max = 32;
 constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint32_t max_retries_max = 1'000'000;

@@ -20,7 +20,9 @@ COMMANDS = ((), ("push",), ("work",), ("pull",), ("ack",), ("nack",), ("release"
             ("export",), ("import",), ("repair",), ("backup",), ("restore",), ("verify",),
             ("log",), ("log", "dump"), ("explain",), ("events",), ("metrics",), ("bench",),
             ("version",), ("kv",), ("kv", "get"), ("kv", "put"), ("kv", "add"), ("kv", "rm"),
-            ("kv", "ls"), ("kv", "lock"), ("kv", "extend"), ("kv", "unlock"), ("txn",))
+            ("kv", "ls"), ("kv", "lock"), ("kv", "extend"), ("kv", "unlock"), ("txn",),
+            ("batch",), ("batch", "create"), ("batch", "show"), ("batch", "seal"),
+            ("batch", "cancel"), ("batch", "ls"), ("history",))
 
 
 class Look(CliCase):

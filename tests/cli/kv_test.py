@@ -26,7 +26,7 @@ class Kv(CliCase):
         self.assertGreater(rows[2]["expires_ms"], 0)
         self.assertEqual([row["key"] for row in self.json("kv", "ls", "b")], ["b"])
         self.assertEqual(len(self.json("kv", "ls", "-n", "2")), 2)
-        self.assertIn("KEY", self.wq("kv", "ls").lines[0])
+        self.assertIn("key", self.wq("kv", "ls").lines[0])
         self.wq("kv", "rm", "a", "--if-value", "x", code=8)
         self.wq("kv", "rm", "a")
         self.wq("kv", "rm", "a", code=4)

@@ -135,6 +135,11 @@ inline const std::vector<StoreCall>& store_calls() {
          wq_batch_free(&batch);
          return code == WQ_EMPTY ? WQ_OK : code;
        }},
+      {"wq_flow_create",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         uint64_t flow = 0;
+         return wq_flow_create(s, nullptr, &flow, nullptr, e);
+       }},
       {"wq_cq_open",
        [](wq_store* s, wq_queue*, wq_error* e) {
          wq_cq* cq = nullptr;
@@ -250,6 +255,14 @@ inline std::vector<QueueCall> job_calls() {
        }},
       {"wq_ack", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_ack(q, 1, 1, c, e); }},
+      {"wq_ack_result", WQ_STALE,
+       [](wq_queue* q, wq_call* c, wq_error* e) { return wq_ack_result(q, 1, 1, "x", 1, c, e); }},
+      {"wq_history_get", WQ_E_NOT_FOUND,
+       [](wq_queue* q, wq_call*, wq_error* e) {
+         wq_done_job job = WQ_DONE_JOB_INIT;
+         wq_list* result = nullptr;
+         return wq_history_get(q, 1, &job, &result, e);
+       }},
       {"wq_nack", WQ_STALE,
        [](wq_queue* q, wq_call* c, wq_error* e) { return wq_nack(q, 1, 1, nullptr, c, e); }},
       {"wq_release", WQ_STALE,

@@ -75,7 +75,8 @@ TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   ASSERT_OK(wq_queue_get_config(queue_, &config, err()));
   EXPECT_EQ(config.fields, 63u | WQ_CONFIG_JOB_TTL | WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
                                WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
-                               WQ_CONFIG_DEAD_MAX_AGE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT);
+                               WQ_CONFIG_DEAD_MAX_AGE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT |
+                               WQ_CONFIG_KEEP_DONE);
   EXPECT_EQ(config.max_running, 0u);
   EXPECT_EQ(config.max_retries, 3u);
   EXPECT_EQ(config.lease_ms, 60'000);
@@ -88,6 +89,8 @@ TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   config.max_retries = 0;
   config.lease_ms = 1'234;
   config.durability = WQ_PROCESS;
+  config.keep_done_count = 7;
+  config.keep_done_age_ms = 8;
   config.backoff_kind = WQ_BACKOFF_LIST;
   config.backoff_count = 32;
   for (int i = 0; i < 32; i++) config.backoff_list_ms[i] = 100 * i;

@@ -91,6 +91,9 @@ wq_queue_dropped_total{queue="a \"b\\"} 0
 # HELP wq_queue_dead_dropped_total Dead letters over the caps of the queue.
 # TYPE wq_queue_dead_dropped_total counter
 wq_queue_dead_dropped_total{queue="a \"b\\"} 0
+# HELP wq_queue_chain_cut_total Jobs of chains that never came to be, since one before them ended.
+# TYPE wq_queue_chain_cut_total counter
+wq_queue_chain_cut_total{queue="a \"b\\"} 0
 # HELP wq_queue_enqueue_rate_1m Jobs enqueued per second, over about a minute.
 # TYPE wq_queue_enqueue_rate_1m gauge
 wq_queue_enqueue_rate_1m{queue="a \"b\\"} 0

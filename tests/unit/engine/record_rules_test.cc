@@ -238,7 +238,8 @@ flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const Queu
       static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
       policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
       config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
-      config.dead_max_count, config.dead_max_age_ms, config.pause_kept);
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept,
+      config.keep_done_count, config.keep_done_age_ms);
 }
 
 // Encodes without any rule, field by field as the command has them.

@@ -72,6 +72,8 @@ JobTraits SampleMaker::traits() {
     out.idempotency_key = keep("i" + bytes(key_bytes_max - 1));
     out.idempotency_ms = 1 + up_to_delay_max();
   }
+  if (prng_.below(2) == 0) out.batch = number();
+  if (prng_.below(4) == 0) add_chain(out);
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
@@ -88,6 +90,26 @@ RateLimit SampleMaker::rate() {
   out.burst = 1 + static_cast<uint32_t>(prng_.below(out.count));
   out.window_ms = 1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
   return out;
+}
+
+// One to three jobs, each inside of the one before.
+void SampleMaker::add_chain(JobTraits& traits) {
+  std::string following;
+  const size_t jobs = 1 + prng_.below(3);
+  for (uint32_t i = 0; i < jobs; ++i) {
+    JobTraits inner;
+    inner.batch = traits.batch;
+    inner.chain = following;
+    inner.chain_jobs = i;
+    Encoder encoder;
+    NextJob next;
+    if (prng_.below(2) == 0) next.queue = "next";
+    next.delay_ms = static_cast<int64_t>(prng_.below(1'000));
+    next.envelope = encoder.envelope({}, as_bytes(keep(bytes(40))), backoff(), 1, inner);
+    following = encode_next(next);
+  }
+  traits.chain = keep(std::move(following));
+  traits.chain_jobs = static_cast<uint32_t>(jobs);
 }
 
 QueueConfig SampleMaker::config() {
@@ -109,6 +131,8 @@ QueueConfig SampleMaker::config() {
   out.dead_max_count = number();
   out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
+  out.keep_done_count = static_cast<uint32_t>(prng_.next());
+  out.keep_done_age_ms = static_cast<int64_t>(prng_.below(1'000'000));
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
   if (prng_.below(2) == 0) out.rate = rate();
   if (prng_.below(2) == 0) out.key_rate = rate();
@@ -198,8 +222,12 @@ Command SampleMaker::command(CommandType type) {
         item.reason = prng_.below(2) == 0 ? DeadReason::none : DeadReason::unknown_type;
       }
     }
+    if (type == CommandType::settle && item.kind == SettleKind::ack && prng_.below(3) == 0) {
+      item.result = keep(bytes(50));
+    }
     out.settles.push_back(item);
   }
+  out.batch = number();
   return out;
 }
 
@@ -251,6 +279,13 @@ void SampleMaker::add_imports(Command& out) {
   }
   if (out.type == CommandType::import_queue) {
     out.row = as_bytes(keep(std::string(as_text(encoder_.queue_row(queue_row())))));
+  }
+  if (out.type == CommandType::batch_create) {
+    BatchRow row;
+    row.total = number() >> 2;
+    row.done = row.total / 2;
+    row.pending = row.total - row.done;
+    out.row = as_bytes(keep(encode_batch_row(row)));
   }
   if (out.type != CommandType::import_jobs) return;
   for (size_t i = item_count(); i > 0; --i) {
@@ -358,7 +393,7 @@ bool same_token(const SettleItem& a, const SettleItem& b) {
 }
 
 bool same_settle(const SettleItem& a, const SettleItem& b) {
-  return same_token(a, b) &&
+  return same_token(a, b) && a.result == b.result &&
          std::tie(a.kind, a.flags, a.priority, a.delay_ms, a.error, a.reason) ==
              std::tie(b.kind, b.flags, b.priority, b.delay_ms, b.error, b.reason);
 }
@@ -381,6 +416,38 @@ bool same_tokens(const Command& a, const Command& b) {
   return a.queue == b.queue && same_all(a.settles, b.settles, same_token);
 }
 
+bool same_cron(const Command& a, const Command& b) {
+  return a.queue == b.queue && a.name == b.name && a.cron.state == b.cron.state;
+}
+
+// Commands about rows beside the jobs.
+bool same_row_command(const Command& a, const Command& b) {
+  switch (a.type) {
+    case CommandType::kv_write:
+    case CommandType::key_forget:
+      return same_all(a.kv, b.kv, same_kv);
+    case CommandType::transact:
+      return same_all(a.parts, b.parts, same_command);
+    case CommandType::batch_create:
+      return a.batch == b.batch && as_text(a.row) == as_text(b.row);
+    case CommandType::batch_seal:
+    case CommandType::batch_cancel:
+    case CommandType::batch_forget:
+      return a.batch == b.batch;
+    case CommandType::batch_lost:
+      return a.batch == b.batch && a.ids == b.ids;
+    case CommandType::cron_put:
+      return same_cron(a, b) && as_text(a.row) == as_text(b.row);
+    case CommandType::cron_remove:
+      return a.name == b.name;
+    case CommandType::cron_fire:
+      return same_cron(a, b) && a.cron.slot_ms == b.cron.slot_ms &&
+             same_all(a.jobs, b.jobs, same_job);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool same_command(const Command& a, const Command& b) {
@@ -389,6 +456,7 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::open:
       return a.unclean == b.unclean;
     case CommandType::close:
+    case CommandType::import_end:
       return true;
     case CommandType::queue_declare:
       return a.queue == b.queue && a.name == b.name && a.config == b.config;
@@ -414,16 +482,17 @@ bool same_command(const Command& a, const Command& b) {
     case CommandType::promote:
     case CommandType::expire_jobs:
       return a.ids == b.ids;
+    case CommandType::cancel:
+      return a.queue == b.queue && a.ids == b.ids;
     case CommandType::reprioritise:
       return a.queue == b.queue && a.ids == b.ids && a.priority == b.priority;
     case CommandType::progress:
       return same_tokens(a, b) && a.note == b.note;
-    case CommandType::cancel:
-      return a.queue == b.queue && a.ids == b.ids;
     case CommandType::dead_replay:
       return a.first_generation == b.first_generation && same_tokens(a, b);
     case CommandType::dead_remove:
     case CommandType::dead_drop:
+    case CommandType::key_release:
       return same_tokens(a, b);
     case CommandType::drop_oldest:
       return a.queue == b.queue && a.ids == b.ids && same_all(a.jobs, b.jobs, same_job);
@@ -433,25 +502,9 @@ bool same_command(const Command& a, const Command& b) {
       return a.queue == b.queue && as_text(a.row) == as_text(b.row);
     case CommandType::import_jobs:
       return a.queue == b.queue && same_all(a.imports, b.imports, same_import);
-    case CommandType::import_end:
-      return true;
-    case CommandType::kv_write:
-    case CommandType::key_forget:
-      return same_all(a.kv, b.kv, same_kv);
-    case CommandType::transact:
-      return same_all(a.parts, b.parts, same_command);
-    case CommandType::key_release:
-      return same_tokens(a, b);
-    case CommandType::cron_put:
-      return a.queue == b.queue && a.name == b.name && as_text(a.row) == as_text(b.row) &&
-             a.cron.state == b.cron.state;
-    case CommandType::cron_remove:
-      return a.name == b.name;
-    case CommandType::cron_fire:
-      return a.queue == b.queue && a.name == b.name && same_all(a.jobs, b.jobs, same_job) &&
-             a.cron.slot_ms == b.cron.slot_ms && a.cron.state == b.cron.state;
+    default:
+      return same_row_command(a, b);
   }
-  return false;
 }
 
 bool same_job_row(const JobRow& a, const JobRow& b) {

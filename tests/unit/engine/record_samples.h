@@ -8,22 +8,25 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "engine/batch.h"
 #include "engine/record.h"
 
 namespace wq {
 
 constexpr CommandType all_command_types[] = {
-    CommandType::open,        CommandType::close,           CommandType::queue_declare,
-    CommandType::queue_clear, CommandType::queue_configure, CommandType::queue_delete,
-    CommandType::enqueue,     CommandType::lease,           CommandType::confirm,
-    CommandType::extend,      CommandType::settle,          CommandType::expire,
-    CommandType::promote,     CommandType::cancel,          CommandType::dead_replay,
-    CommandType::dead_remove, CommandType::import_begin,    CommandType::import_queue,
-    CommandType::import_jobs, CommandType::import_end,      CommandType::kv_write,
-    CommandType::transact,    CommandType::expire_jobs,     CommandType::reprioritise,
-    CommandType::progress,    CommandType::key_release,     CommandType::key_forget,
-    CommandType::dead_drop,   CommandType::drop_oldest,     CommandType::rate_rebase,
-    CommandType::cron_put,    CommandType::cron_remove,     CommandType::cron_fire,
+    CommandType::open,         CommandType::close,           CommandType::queue_declare,
+    CommandType::queue_clear,  CommandType::queue_configure, CommandType::queue_delete,
+    CommandType::enqueue,      CommandType::lease,           CommandType::confirm,
+    CommandType::extend,       CommandType::settle,          CommandType::expire,
+    CommandType::promote,      CommandType::cancel,          CommandType::dead_replay,
+    CommandType::dead_remove,  CommandType::import_begin,    CommandType::import_queue,
+    CommandType::import_jobs,  CommandType::import_end,      CommandType::kv_write,
+    CommandType::batch_create, CommandType::batch_seal,      CommandType::batch_cancel,
+    CommandType::batch_lost,   CommandType::batch_forget,    CommandType::transact,
+    CommandType::expire_jobs,  CommandType::reprioritise,    CommandType::progress,
+    CommandType::key_release,  CommandType::key_forget,      CommandType::dead_drop,
+    CommandType::drop_oldest,  CommandType::rate_rebase,     CommandType::cron_put,
+    CommandType::cron_remove,  CommandType::cron_fire,
 };
 
 class SampleMaker {
@@ -36,6 +39,7 @@ class SampleMaker {
   std::string name();                  // a valid queue name
   Backoff backoff();
   JobTraits traits();  // half of the time none
+  void add_chain(JobTraits& traits);
   QueueConfig config();
   RateLimit rate();
   Bytes envelope();                   // lives as long as this object

@@ -241,6 +241,12 @@ std::vector<Sample> all_samples(uint64_t seed) {
   return out;
 }
 
+// Each look costs as much as the record is long: large ones, with a chain of jobs in them, are
+// damaged here and there. An odd step meets every alignment.
+size_t step_of(size_t bytes) {
+  return bytes / 4'096 * 2 + 1;
+}
+
 TEST(RecordDamage, EveryTruncationIsSafe) {
   const uint64_t seed = os_entropy();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -248,7 +254,7 @@ TEST(RecordDamage, EveryTruncationIsSafe) {
     SCOPED_TRACE(sample.what);
     const Bytes whole = as_bytes(sample.bytes);
     ASSERT_TRUE(sample.accepts(whole));
-    for (size_t size = 0; size < whole.size(); ++size) {
+    for (size_t size = 0; size < whole.size(); size += step_of(whole.size())) {
       const PlacedBytes placed(whole.first(size), size % 8);
       // The last bytes of a record may be padding or unused, but half of one is never accepted.
       const bool accepted = sample.accepts(placed.bytes());
@@ -265,7 +271,7 @@ TEST(RecordDamage, EveryBitFlipIsSafe) {
   for (Sample& sample : all_samples(seed)) {
     SCOPED_TRACE(sample.what);
     const size_t size = std::min<size_t>(sample.bytes.size(), 1'500);
-    for (size_t i = 0; i < size; ++i) {
+    for (size_t i = 0; i < size; i += step_of(sample.bytes.size())) {
       const char original = sample.bytes[i];
       for (int bit = 0; bit < 8; ++bit) {
         sample.bytes[i] = static_cast<char>(original ^ (1 << bit));
