@@ -105,6 +105,7 @@ done:
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
      rate key             1..512 bytes, any; rate_cost 1..1,000,000
+     throttle             1..100 exceptions within 1 ms .. 366 days, the cool-down the same
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -143,6 +144,17 @@ done:
    stored like the rate of a queue, but a wq_export leaves it out: where a store moved to,
    each key begins unused. A queue without key_rate_count holds no key back. A job has a group or a
    rate key, not both (WQ_E_UNSUPPORTED). A key takes memory like a group until it is unused.
+
+   THROTTLE ON EXCEPTIONS. wq_queue_config.throttle_... is a circuit breaker for each rate key, with
+   or without a key_rate: after throttle_count exceptions of its jobs within any throttle_window_ms
+   the key cools down. For throttle_cool_ms no job of it begins; they are parked as above, which
+   costs no attempt, and who waits is woken at the end. Then the count begins anew. An exception is
+   what wq_job.exceptions counts: a nack without WQ_NACK_NO_EXCEPTION. A wq_fail (the job is at
+   fault), a release and a lease that ran out are none. An ack sets the count back. What comes from
+   jobs that began before a cool-down neither ends nor extends it. Counts and cool-downs are stored
+   like the rate; after a clock that was set back a cool-down is counted from then, so that it is
+   never longer than throttle_cool_ms. A change by wq_queue_configure holds at once; a
+   throttle_count of 0 ends all cool-downs. WQ_EVENT_KEY_COOLS and wq_job_explain tell of it.
 
    5. CAVEATS
 
@@ -190,7 +202,7 @@ done:
                enqueues a job
    group       jobs of a queue with the same group key; a limit of them runs at once
    rate key    jobs of a queue with the same rate key share a rate
-   parked      ready, but no slot of the group is free, or the rate key is used up
+   parked      ready, but no slot of the group is free, or the rate key is used up or cools down
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -333,6 +345,7 @@ extern "C" {
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 #define WQ_CONFIG_KEY_RATE (1u << 26) /* all three of key_rate_... */
+#define WQ_CONFIG_THROTTLE (1u << 27) /* all three of throttle_... */
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -607,10 +620,14 @@ typedef struct wq_queue_config {
   uint32_t key_rate_count;   /* of the jobs of each rate key, as rate_count; see RATE KEYS */
   uint32_t key_rate_burst;
   int64_t key_rate_window_ms;
+  uint32_t throttle_count;    /* exceptions that shut a rate key; 0: none. See THROTTLE */
+  uint32_t reserved_1;
+  int64_t throttle_window_ms; /* within which; 0 without a count */
+  int64_t throttle_cool_ms;   /* how long it is shut; 0: as the window */
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT                                                                    \
   {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0, 0, 0, 0, 0}
+   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -836,7 +853,7 @@ typedef struct wq_job {
   uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
   wq_bytes group;             /* key of its group; empty: none */
   uint32_t parked;            /* 1: ready, but no slot of its group is free for it, or its
-                                 rate key is used up */
+                                 rate key is used up or cools down */
   uint32_t reserved_0;
   wq_bytes rate_key; /* empty: none */
   uint32_t rate_cost;
@@ -2482,6 +2499,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 #define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
+#define WQ_EVENT_KEY_COOLS 20u     /* the rate key of the job, by its exception [time_ms: until] */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
@@ -2543,6 +2561,7 @@ typedef struct wq_queue_error {
 #define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
 #define WQ_WHY_RATE (1u << 25)  /* the rate of the queue, or of its rate key, lets no job begin; \
                                    job: until `until_ms` */
+#define WQ_WHY_COOLING (1u << 26) /* its rate key cools down after exceptions, until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2550,8 +2569,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
-                                 a job may begin; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE,
+                                 WQ_WHY_COOLING: when a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */

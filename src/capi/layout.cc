@@ -126,7 +126,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 424);
+WQ_SIZE(wq_queue_config, 448);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -158,6 +158,10 @@ WQ_AT(wq_queue_config, group_limit, 388);
 WQ_AT(wq_queue_config, key_rate_count, 408);
 WQ_AT(wq_queue_config, key_rate_burst, 412);
 WQ_AT(wq_queue_config, key_rate_window_ms, 416);
+WQ_AT(wq_queue_config, throttle_count, 424);
+WQ_AT(wq_queue_config, reserved_1, 428);
+WQ_AT(wq_queue_config, throttle_window_ms, 432);
+WQ_AT(wq_queue_config, throttle_cool_ms, 440);
 
 WQ_SIZE(wq_queue_stats, 208);
 WQ_AT(wq_queue_stats, struct_size, 0);

@@ -143,7 +143,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl, rate, key_rate;
+  std::string lease, backoff, durability, job_ttl, rate, key_rate, throttle;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;

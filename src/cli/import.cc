@@ -197,6 +197,22 @@ void read_key_rate(const Json& json, wq_queue_config& config) {
   members.finish();
 }
 
+void read_throttle(const Json& json, wq_queue_config& config) {
+  Members members("config.throttle", json);
+  config.throttle_count = members.small("count");
+  config.throttle_window_ms = members.time("window_ms");
+  config.throttle_cool_ms = members.time("cool_ms");
+  members.finish();
+}
+
+// Exports of before there were rates and groups have none. Answers as read_rate().
+int64_t read_gates(Members& settings, wq_queue_config& config) {
+  config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+  if (settings.has("key_rate")) read_key_rate(settings.get("key_rate"), config);
+  if (settings.has("throttle")) read_throttle(settings.get("throttle"), config);
+  return settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
   std::string payload, last_error, progress, key, idempotency_key, chain, group, rate_key;
@@ -377,10 +393,7 @@ class Importer {
     if (settings.has("keep_done_age_ms")) {
       config.keep_done_age_ms = settings.time("keep_done_age_ms");
     }
-    // Exports of before there were rates and groups have none.
-    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
-    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
-    if (settings.has("key_rate")) read_key_rate(settings.get("key_rate"), config);
+    const int64_t rate_used_ns = read_gates(settings, config);
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;

@@ -17,6 +17,7 @@ constexpr uint32_t priority_max = 255;
 constexpr size_t group_bytes_max = 512;
 constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint64_t rate_count_max = 1'000'000;
+constexpr uint64_t throttle_count_max = 100;
 constexpr uint32_t attempts_max = 1'000'001;
 constexpr int64_t wait_max_ms = int64_t{100} * 365 * 24 * 3600 * 1000;
 
@@ -146,32 +147,75 @@ std::string backoff_text(const wq_queue_config& config) {
   }
 }
 
+namespace {
+
+// "COUNT/DURATION" or "COUNT/DURATION:REST"; `examples` show what may be given.
+class SplitRate {
+ public:
+  SplitRate(std::string_view option, std::string_view text, const char* examples)
+      : option_(option), text_(text), examples_(examples) {
+    const size_t slash = text.find('/');
+    const size_t colon = text.find(':');
+    if (slash == text.npos || colon < slash) fail();
+    count = text.substr(0, slash);
+    has_rest = colon != text.npos;
+    window_ms =
+        parse_duration_ms(option, text.substr(slash + 1, has_rest ? colon - slash - 1 : text.npos));
+    if (window_ms == 0) fail();
+    if (has_rest) rest = text.substr(colon + 1);
+  }
+  uint32_t number(std::string_view digits, uint64_t most) const {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size()) fail();
+    if (value < 1 || value > most) fail();
+    return static_cast<uint32_t>(value);
+  }
+  [[noreturn]] void fail() const {
+    fail_usage(std::string(option_) + ": '" + printable(text_, 60) + "' is none of " + examples_);
+  }
+
+  std::string_view count, rest;
+  bool has_rest = false;
+  int64_t window_ms = 0;
+
+ private:
+  std::string_view option_, text_;
+  const char* examples_;
+};
+
+}  // namespace
+
 RateParts parse_rate(std::string_view option, std::string_view text) {
   RateParts rate;
   if (text == "none") return rate;
-  const auto number = [&](std::string_view digits) -> uint32_t {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size() && value >= 1 &&
-        value <= rate_count_max) {
-      return static_cast<uint32_t>(value);
-    }
-    fail_usage(std::string(option) + ": '" + printable(text, 60) +
-               "' is none of 100/1m, 100/1m:20 (a burst), none; up to 1,000,000 jobs");
-  };
-  const size_t slash = text.find('/');
-  const size_t colon = text.find(':');
-  const bool has_burst = colon != text.npos;
-  rate.count = number(text.substr(0, slash));
-  if (slash == text.npos || (has_burst && colon < slash)) number("");
-  rate.window_ms =
-      parse_duration_ms(option, text.substr(slash + 1, has_burst ? colon - slash - 1 : text.npos));
-  rate.burst = has_burst ? number(text.substr(colon + 1)) : 1;
-  if (rate.window_ms == 0) number("");
+  const SplitRate split(option, text, "100/1m, 100/1m:20 (a burst), none; up to 1,000,000 jobs");
+  rate.count = split.number(split.count, rate_count_max);
+  rate.window_ms = split.window_ms;
+  rate.burst = split.has_rest ? split.number(split.rest, rate_count_max) : 1;
   if (rate.burst > rate.count) {
     fail_usage(std::string(option) + ": a burst can not be more than the rate");
   }
   return rate;
+}
+
+ThrottleParts parse_throttle(std::string_view option, std::string_view text) {
+  ThrottleParts throttle;
+  if (text == "none") return throttle;
+  const SplitRate split(option, text,
+                        "10/5m, 10/5m:1m (cools down for 1m), none; up to 100 exceptions");
+  throttle.count = split.number(split.count, throttle_count_max);
+  throttle.window_ms = split.window_ms;
+  throttle.cool_ms = split.has_rest ? parse_duration_ms(option, split.rest) : split.window_ms;
+  if (throttle.cool_ms == 0) split.fail();
+  return throttle;
+}
+
+std::string throttle_text(const ThrottleParts& throttle) {
+  if (throttle.count == 0) return "none";
+  return std::to_string(throttle.count) + "/" + format_exact_duration(throttle.window_ms) +
+         (throttle.cool_ms != throttle.window_ms ? ":" + format_exact_duration(throttle.cool_ms)
+                                                 : "");
 }
 
 std::string rate_text(const RateParts& rate) {

@@ -33,6 +33,14 @@ struct RateParts {
 };
 RateParts parse_rate(std::string_view option, std::string_view text);
 std::string rate_text(const RateParts& rate);
+// 10/5m, 10/5m:1m or none, into the throttle_ fields.
+struct ThrottleParts {
+  uint32_t count = 0;  // 0: none
+  int64_t window_ms = 0;
+  int64_t cool_ms = 0;
+};
+ThrottleParts parse_throttle(std::string_view option, std::string_view text);
+std::string throttle_text(const ThrottleParts& throttle);
 
 // A job of a chain.
 struct NextDraft {

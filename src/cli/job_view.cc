@@ -162,7 +162,7 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   if (job.rate_key.len > 0) {
     card.add("  rate key", printable(view_of(job.rate_key), 60) + ", cost " +
                                format_count(job.rate_cost) +
-                               (job.parked != 0 ? ", used up for now" : ""));
+                               (job.parked != 0 ? ", parked: used up or cooling down" : ""));
   }
   card.add("  enqueued", time_and_age(job.enqueued_ms));
   if (job.ready_ms != 0) card.add("  ready", time_and_age(job.ready_ms));

@@ -88,6 +88,13 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     config.key_rate_burst = rate.burst;
     config.key_rate_window_ms = rate.window_ms;
   }
+  if (!options.throttle.empty()) {
+    config.fields |= WQ_CONFIG_THROTTLE;
+    const ThrottleParts throttle = parse_throttle("--throttle", options.throttle);
+    config.throttle_count = throttle.count;
+    config.throttle_window_ms = throttle.window_ms;
+    config.throttle_cool_ms = throttle.cool_ms;
+  }
   if (options.group_limit >= 0) {
     config.fields |= WQ_CONFIG_GROUP_LIMIT;
     config.group_limit = static_cast<uint32_t>(options.group_limit);
@@ -185,7 +192,8 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age, --rate, --key-rate, --group-limit, --keep-done, --keep-done-for");
+        "--dead-age, --rate, --key-rate, --throttle, --group-limit, --keep-done, "
+        "--keep-done-for");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

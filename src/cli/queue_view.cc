@@ -50,8 +50,13 @@ void add_config(Record& record, const wq_queue_config& config) {
   key_rate.add("count", config.key_rate_count)
       .add("window_ms", config.key_rate_window_ms)
       .add("burst", config.key_rate_burst);
+  Record throttle;
+  throttle.add("count", config.throttle_count)
+      .add("window_ms", config.throttle_window_ms)
+      .add("cool_ms", config.throttle_cool_ms);
   record.add("rate", std::move(rate))
       .add("key_rate", std::move(key_rate))
+      .add("throttle", std::move(throttle))
       .add("group_limit", config.group_limit);
 }
 
@@ -116,9 +121,9 @@ std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& cod
   }
   if (!at_limit) {
     return waiting + ": the rate of queue '" + shown +
-           (all_parked ? "' or of its rate keys" : "'") + " allows the next one in " +
-           format_duration(stats.rate_wait_ms) + "; wq queue set " + shown +
-           (all_parked ? " --key-rate RATE" : " --rate RATE");
+           (all_parked ? "' or of its rate keys, or their throttle," : "'") +
+           " allows the next one in " + format_duration(stats.rate_wait_ms) + "; wq queue set " +
+           shown + (all_parked ? " --key-rate RATE, --throttle THROTTLE" : " --rate RATE");
   }
   return waiting + ": queue '" + shown + "' has " + format_count(held) +
          " leased or running, as many as its max running allows; settle them, or wq queue set " +
@@ -139,6 +144,7 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"dead letters"},
                {"rate"},
                {"key rate"},
+               {"throttle"},
                {"group limit", Align::right},
                {"version", Align::right}});
   for (const std::string& name : names) {
@@ -161,6 +167,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
            limits_text(config), dead_caps_text(config),
            rate_text({config.rate_count, config.rate_burst, config.rate_window_ms}),
            rate_text({config.key_rate_count, config.key_rate_burst, config.key_rate_window_ms}),
+           throttle_text(
+               {config.throttle_count, config.throttle_window_ms, config.throttle_cool_ms}),
            format_count(config.group_limit), std::to_string(config.version)});
     }
   }

@@ -89,6 +89,26 @@ Status admit_rate(const RateLimit& rate, const std::string& name) {
                  "_count");
 }
 
+Status admit_throttle(const Throttle& throttle) {
+  if (throttle.count == 0) {
+    return throttle == Throttle()
+               ? Status()
+               : invalid("throttle_count: is 0, but there is a window or a time to cool down");
+  }
+  if (throttle.count > throttle_count_max) {
+    return invalid("throttle_count: " + std::to_string(throttle.count) +
+                   " is over the limit of 100");
+  }
+  const auto in_range = [](int64_t ms) { return ms >= 1 && ms <= rate_window_ms_max; };
+  if (!in_range(throttle.window_ms)) {
+    return invalid("throttle_window_ms: " + std::to_string(throttle.window_ms) +
+                   " is not within 1 ms and 366 days");
+  }
+  if (in_range(throttle.cool_ms)) return {};
+  return invalid("throttle_cool_ms: " + std::to_string(throttle.cool_ms) +
+                 " is not within 1 ms and 366 days");
+}
+
 Status admit_group_limit(uint32_t limit, uint32_t least) {
   if (limit >= least && limit <= group_limit_max) return {};
   return invalid("group_limit: " + std::to_string(limit) + " is not within " +
@@ -146,6 +166,7 @@ Status admit_queue_config(const QueueConfig& config) {
   WQ_TRY(admit_delay_ms("keep_done_age_ms", config.keep_done_age_ms));
   WQ_TRY(admit_rate(config.rate, "rate"));
   WQ_TRY(admit_rate(config.key_rate, "key_rate"));
+  WQ_TRY(admit_throttle(config.throttle));
   WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
 }

@@ -219,7 +219,10 @@ void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) 
     state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
   }
   ++queue->totals.nacked;
-  if (!(item.flags & settle_no_exception)) ++job->exceptions;
+  if (!(item.flags & settle_no_exception)) {
+    ++job->exceptions;
+    if (job->traits) on_exception(state, *job, now_ms);
+  }
   if (item.flags & settle_priority) job->priority = item.priority;
   if (!item.error.empty()) state.set_error(job, item.error);
   retry_or_bury(state, job, now_ms, told_reason(item), item.delay_ms,

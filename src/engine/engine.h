@@ -284,6 +284,7 @@ enum ConfigField : uint32_t {
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
   config_key_rate = 1u << 26,
+  config_throttle = 1u << 27,
 };
 
 struct CheckpointContent;

@@ -32,9 +32,10 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
   if (fields & config_key_rate) into.key_rate = from.key_rate;
+  if (fields & config_throttle) into.throttle = from.throttle;
 }
 
-// Until the first of the rate keys that are used up lets a job begin; 0 = there is none.
+// Until the first of the rate keys that are shut lets a job begin; 0 = there is none.
 int64_t key_wait_ms(const Queue& queue, int64_t now_ms) {
   int64_t due_ms = INT64_MAX;
   for (const auto& [name, gate] : queue.gates) {

@@ -36,6 +36,7 @@ enum class EventKind : uint8_t {
   job_expired = 17,     // did not start in time
   dropped = 18,         // for a newer one, or over the caps of the dead letters
   batch_finished = 19,  // job: the batch; `count`: its members
+  key_cools = 20,       // the rate key of the job, for its exceptions; time_ms: until then
 };
 
 struct Event {

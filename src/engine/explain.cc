@@ -73,10 +73,15 @@ std::string head_line(const JobView& job, const QueuePicture& queue, int64_t now
          std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts);
 }
 
-uint32_t parked_causes(const Queue& queue) {
+// What shuts a rate key: of two causes the one that holds longer.
+uint32_t key_cause(const KeyGate& gate, int64_t now_ms) {
+  return gate.breaker.cool_until_ms >= now_ms + gate.wait_ms(now_ms) ? why_cooling : why_rate;
+}
+
+uint32_t parked_causes(const Queue& queue, int64_t now_ms) {
   uint32_t why = 0;
   for (const auto& [name, gate] : queue.gates) {
-    if (gate->parked > 0) why |= gate->is_rate() ? why_rate : why_group;
+    if (gate->parked > 0) why |= gate->is_rate() ? key_cause(*gate, now_ms) : why_group;
   }
   return why;
 }
@@ -88,10 +93,13 @@ void explain_gate(const Queue& queue, const JobView& job, int64_t now_ms, JobExp
   const KeyGate& gate = *found->second;
   if (gate.is_rate()) {
     const int64_t wait_ms = gate.wait_ms(now_ms);
-    out.why |= why_rate;
+    const uint32_t cause = key_cause(gate, now_ms);
+    out.why |= cause;
     out.until_ms = now_ms + wait_ms;
-    add_line(out.text,
-             "its rate key is used up: the next job of it can begin in " + duration_text(wait_ms));
+    add_line(out.text, std::string(cause == why_cooling
+                                       ? "its rate key cools down after exceptions of its jobs"
+                                       : "its rate key is used up") +
+                           ": the next job of it can begin in " + duration_text(wait_ms));
     return;
   }
   out.why |= why_group;
@@ -309,8 +317,11 @@ Result<QueueExplanation> Engine::explain_queue(QueueId id) {
   if (out.queue.parked > 0) {
     add_line(out.text, plural(out.queue.parked, "ready job") +
                            (out.queue.parked == 1 ? " is" : " are") +
-                           " parked: their group is full, or their rate key is used up");
-    if (out.queue.parked == ready) out.why |= parked_causes(*queue);
+                           " parked: their group is full, or their rate key is shut");
+    if (out.queue.parked == ready) {
+      out.why |= parked_causes(*queue, wall_ms());
+      out.queue.rate_wait_ms = stats.rate_wait_ms;
+    }
   }
   if (out.why == 0) {
     out.leasable =

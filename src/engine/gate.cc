@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/observer.h"
 #include "engine/state.h"
 
 namespace wq {
@@ -11,14 +12,15 @@ namespace {
 
 constexpr size_t gate_key_head_bytes = 1 + sizeof(QueueId);
 size_t row_head_bytes(char kind) {
-  return kind == GateName::rate_key ? 16 : 12;
+  return kind == GateName::rate_key ? 26 : 12;
 }
 constexpr size_t row_line_bytes = 17;
 // A gate, its place in the queue's map, one line and its place among the open ones.
 constexpr uint64_t gate_overhead_bytes = 512;
 
 uint64_t bytes_of(const KeyGate& gate) {
-  return sizeof(KeyGate) + gate.name.size() + gate_overhead_bytes;
+  return sizeof(KeyGate) + gate.name.size() + gate_overhead_bytes +
+         gate.breaker.failed_ms.size() * sizeof(int64_t);
 }
 
 }  // namespace
@@ -43,15 +45,23 @@ std::optional<GateKey> parse_gate_row_key(std::string_view key) {
 
 std::string encode_gate_row(char kind, const GateRow& row) {
   const size_t head_bytes = row_head_bytes(kind);
-  std::string out(head_bytes + row.lines.size() * row_line_bytes, '\0');
+  const std::vector<int64_t>& failed_ms = row.breaker.failed_ms;
+  std::string out(
+      head_bytes + failed_ms.size() * sizeof(int64_t) + row.lines.size() * row_line_bytes, '\0');
   auto* at = reinterpret_cast<std::byte*>(out.data());
   if (kind == GateName::rate_key) {
     store_le(at, row.tat_ns);
+    store_le(at + 8, row.breaker.cool_until_ms);
+    store_le(at + 16, static_cast<uint16_t>(failed_ms.size()));
   } else {
     store_le(at, row.limit);
   }
   at += head_bytes;
   store_le(at - sizeof row.number, row.number);
+  for (const int64_t at_ms : failed_ms) {
+    store_le(at, at_ms);
+    at += sizeof at_ms;
+  }
   for (const LaneRow& line : row.lines) {
     store_le(at, line.priority);
     store_le(at + 1, line.head_hint);
@@ -61,22 +71,42 @@ std::string encode_gate_row(char kind, const GateRow& row) {
   return out;
 }
 
+namespace {
+
+// Answers where they end; null if they can not be.
+const std::byte* read_exceptions(const std::byte* at, const std::byte* end, size_t count,
+                                 Breaker& out) {
+  if (out.cool_until_ms < 0 || count > throttle_count_max) return nullptr;
+  if (static_cast<size_t>(end - at) < count * sizeof(int64_t)) return nullptr;
+  for (; count > 0; --count, at += sizeof(int64_t)) {
+    const auto at_ms = load_le<int64_t>(at);
+    if (at_ms < (out.failed_ms.empty() ? 0 : out.failed_ms.back())) return nullptr;
+    out.failed_ms.push_back(at_ms);
+  }
+  return at;
+}
+
+}  // namespace
+
 std::optional<GateRow> decode_gate_row(char kind, std::string_view bytes) {
   const bool is_rate = kind == GateName::rate_key;
   const size_t head_bytes = row_head_bytes(kind);
-  if (bytes.size() < head_bytes || (bytes.size() - head_bytes) % row_line_bytes != 0) {
-    return std::nullopt;
-  }
+  if (bytes.size() < head_bytes) return std::nullopt;
   const std::byte* at = as_bytes(bytes).data();
   const std::byte* end = at + bytes.size();
   GateRow row;
+  size_t exceptions = 0;
   if (is_rate) {
     row.tat_ns = load_le<int64_t>(at);
+    row.breaker.cool_until_ms = load_le<int64_t>(at + 8);
+    exceptions = load_le<uint16_t>(at + 16);
   } else {
     row.limit = load_le<uint32_t>(at);
   }
   at += head_bytes;
   row.number = load_le<uint64_t>(at - sizeof row.number);
+  at = read_exceptions(at, end, exceptions, row.breaker);
+  if (!at || static_cast<size_t>(end - at) % row_line_bytes != 0) return std::nullopt;
   const bool has_lines = at != end;
   if (row.tat_ns < 0 || has_lines != (row.number != 0) || !(has_lines || is_rate)) {
     return std::nullopt;
@@ -150,8 +180,40 @@ void State::hold_slot(Job* job) {
 void State::charge_key(const Job& job) {
   if (job.traits->rate_key.empty()) return;
   KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  gate.breaker.cool_until_ms = 0;  // it is over, whatever the clock will say
   gate.tat_ns =
       cost_charged(job.queue->config.key_rate, gate.tat_ns, time_ms_, job.traits->rate_cost);
+  touch(gate);
+  settle_gate(gate);
+}
+
+// What is resident grows and shrinks with what is counted.
+void State::set_breaker(KeyGate& gate, Breaker breaker) {
+  resident_bytes_ -= bytes_of(gate);
+  gate.breaker = std::move(breaker);
+  resident_bytes_ += bytes_of(gate);
+}
+
+void State::note_exception(const Job& job, int64_t now_ms) {
+  const Throttle& throttle = job.queue->config.throttle;
+  if (throttle.count == 0 || job.traits->rate_key.empty()) return;
+  KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  Breaker breaker = gate.breaker;
+  if (breaker.note_exception(throttle, now_ms) && observer) {
+    observer->key_cools(job, breaker.cool_until_ms);
+  }
+  set_breaker(gate, std::move(breaker));
+  touch(gate);
+  settle_gate(gate);
+}
+
+void State::note_success(const Job& job) {
+  if (job.queue->config.throttle.count == 0 || job.traits->rate_key.empty()) return;
+  const auto found = job.queue->gates.find(gate_name_of(job));
+  if (found == job.queue->gates.end() || found->second->breaker.failed_ms.empty()) return;
+  if (WQ_PLANTED(throttle_success_ignored)) return;
+  KeyGate& gate = *found->second;
+  set_breaker(gate, {gate.breaker.cool_until_ms});
   touch(gate);
   settle_gate(gate);
 }
@@ -170,12 +232,11 @@ void State::leave_gate(Job* job) {
 // When it is to be settled again, for time alone. Keys that nobody waits for are dropped once in a
 // second, all together.
 void State::set_timer(KeyGate& gate, int64_t wait_ms) {
-  constexpr int64_t ns_per_s = 1'000'000'000;
   int64_t due_ms = 0;
   if (gate.shut) {
     due_ms = time_ms_ + wait_ms;
-  } else if (gate.waiting == 0 && gate.is_ahead(time_ms_)) {
-    due_ms = (gate.tat_ns / ns_per_s + 1) * 1'000;
+  } else if (gate.waiting == 0 && gate.kept_until_ms() > time_ms_) {
+    due_ms = (gate.kept_until_ms() / 1'000 + 1) * 1'000;
   }
   if (due_ms == gate.due_ms) return;
   if (gate.due_ms != 0) timed_gates_.erase({gate.due_ms, &gate});
@@ -220,7 +281,7 @@ void State::settle_gate(KeyGate& gate) {
   if (gate.waiting > 0) return;
   gate.number = 0;
   gate.lines.clear();
-  if (gate.running > 0 || gate.is_ahead(time_ms_)) return;
+  if (gate.running > 0 || gate.kept_until_ms() > time_ms_) return;
   if (gate.stored) touch(gate);  // its row goes
   if (!gate.changed) drop_gate(gate);
 }
@@ -239,8 +300,9 @@ void State::settle_gates(Queue* queue) {
 
 bool State::keys_ahead(const Queue& queue, int64_t now_ms) const {
   return std::any_of(queue.gates.begin(), queue.gates.end(), [&](const auto& entry) {
-    const int64_t tat_ns = entry.second->tat_ns;
-    return cost_rebased(queue.config.key_rate, tat_ns, now_ms) != tat_ns;
+    const KeyGate& gate = *entry.second;
+    return cost_rebased(queue.config.key_rate, gate.tat_ns, now_ms) != gate.tat_ns ||
+           gate.breaker.rebased(queue.config.throttle, now_ms) != gate.breaker;
   });
 }
 
@@ -250,12 +312,19 @@ void State::rebase_keys(Queue* queue, int64_t now_ms) {
     if (!gate->is_rate()) continue;
     const int64_t tat_ns = cost_rebased(queue->config.key_rate, gate->tat_ns, now_ms);
     if (std::exchange(gate->tat_ns, tat_ns) != tat_ns) touch(*gate);
+    Breaker breaker = gate->breaker.rebased(queue->config.throttle, now_ms);
+    if (breaker == gate->breaker) continue;
+    set_breaker(*gate, std::move(breaker));
+    touch(*gate);
   }
   settle_gates(queue);
 }
 
 void State::forget_keys(Queue* queue) {
-  for (const auto& [name, gate] : queue->gates) gate->tat_ns = 0;
+  for (const auto& [name, gate] : queue->gates) {
+    gate->tat_ns = 0;
+    set_breaker(*gate, {});
+  }
   settle_gates(queue);
 }
 
@@ -286,6 +355,7 @@ Status State::load_gate(std::string_view key, std::string_view value) {
   KeyGate& gate = *gate_of(queue, place->name);
   gate.limit = row->limit;
   gate.tat_ns = row->tat_ns;
+  set_breaker(gate, row->breaker);
   gate.number = row->number;
   gate.stored = true;
   for (const LaneRow& line_row : row->lines) {
@@ -303,13 +373,14 @@ std::vector<GateChange> State::take_changed_gates() {
   std::vector<GateChange> out;
   for (KeyGate* gate : std::exchange(changed_gates_, {})) {
     gate->changed = false;
-    const bool is_ahead = gate->is_ahead(time_ms_) && !WQ_PLANTED(key_kept_in_memory_only);
-    const bool has_row = gate->waiting > 0 || is_ahead;
+    const bool is_kept = gate->kept_until_ms() > time_ms_ && !WQ_PLANTED(key_kept_in_memory_only);
+    const bool has_row = gate->waiting > 0 || is_kept;
     std::string key = gate_row_key(gate->queue->id, gate->name);
     if (has_row) {
       GateRow row;
       row.limit = gate->limit;
       row.tat_ns = gate->tat_ns;
+      if (!WQ_PLANTED(throttle_lost_by_checkpoint)) row.breaker = gate->breaker;
       row.number = gate->number;
       for (const auto& line : gate->lines) {
         if (line->count == 0) continue;
@@ -338,12 +409,16 @@ int64_t KeyGate::wait_ms(int64_t now_ms) const {
     if (const Job* job = line->head.front()) cost = job->traits->rate_cost;
     break;
   }
-  return cost_wait_ms(queue->config.key_rate, tat_ns, now_ms, cost);
+  const int64_t wait_ms = cost_wait_ms(queue->config.key_rate, tat_ns, now_ms, cost);
+  if (WQ_PLANTED(throttle_key_never_cools)) return wait_ms;
+  return std::max(wait_ms, breaker.cool_until_ms - now_ms);
 }
 
-bool KeyGate::is_ahead(int64_t now_ms) const {
+int64_t KeyGate::kept_until_ms() const {
   constexpr int64_t ns_per_ms = 1'000'000;
-  return tat_ns > 0 && tat_ns / ns_per_ms >= now_ms && queue->config.key_rate.count != 0;
+  const bool has_rate = tat_ns > 0 && queue->config.key_rate.count != 0;
+  const int64_t used_until_ms = has_rate ? tat_ns / ns_per_ms + 1 : 0;
+  return std::max(used_until_ms, breaker.kept_until_ms(queue->config.throttle));
 }
 
 // ---- picking

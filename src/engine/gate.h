@@ -12,7 +12,8 @@
 //
 // A rate key has a gate of the same kind, with no slots but a TAT (rate.h): the lease that takes a
 // job charges it with the cost of the job, in the same record. It is shut while its first job in
-// order costs more than there is, so that a dear job is not overtaken for ever by cheap ones. When
+// order costs more than there is, so that a dear job is not overtaken for ever by cheap ones; and
+// while it cools down, for which the exceptions of its jobs are counted (throttle.h). When
 // it opens is a matter of time alone: State::pass_time() settles what is due. It knows of time only
 // what it is told, so a key may look shut for too long, but a lease tells it first. A job has a
 // group or a rate key, not both.
@@ -21,9 +22,11 @@
 // gate that has waiting jobs a row in the family meta:
 //
 //   'g' queue:4 group key   ->  limit:4 number:8, then per line: priority:1 head_hint:8 count:8
-//   'k' queue:4 rate key    ->  tat:8 number:8, then the same
+//   'k' queue:4 rate key    ->  tat:8 cool_until:8 exceptions:2 number:8, then the time:8 of each
+//                               exception that counts, then the same
 //
-// That of a rate key stays until the TAT is in the past, with number 0 and no line if none waits.
+// That of a rate key stays until the TAT and what the throttle knows are in the past, with number 0
+// and no line if none waits.
 // The number is the place of the job that began the lines. It is never used twice in a queue, so
 // what a clear leaves behind can not be mistaken for the rows of a later line.
 // Thread model: as State's, which it is a part of; the codec is pure functions.
@@ -44,6 +47,7 @@ namespace wq {
 struct GateRow {
   uint32_t limit = 0;  // of a group; 0 = the queue's
   int64_t tat_ns = 0;  // of a rate key
+  Breaker breaker = {};
   uint64_t number = 0;
   std::vector<LaneRow> lines = {};
 };
@@ -71,7 +75,7 @@ inline GateName gate_name_of(const Job& job) {
 }
 std::string gate_name_of(const BodyRef& body);
 
-// Whether the job waits for a slot of its group, or its rate key is used up.
+// Whether the job waits for a slot of its group, or for its rate key.
 bool is_parked(const Job& job);
 
 // The jobs of one priority, those of the lane and of the lines, in order: all of them, or those

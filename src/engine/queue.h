@@ -91,17 +91,18 @@ inline bool operator==(const std::string& owned, const GateName& name) {
 // One group or rate key of a queue; see gate.h.
 struct KeyGate {
   Queue* queue = nullptr;
-  std::string name;      // owned; see GateName
-  uint32_t limit = 0;    // of a group; 0 = the queue's
-  uint32_t picked = 0;   // by the lease under construction
-  uint64_t running = 0;  // leased and running jobs; none at a rate key
-  uint64_t waiting = 0;  // ready jobs
-  uint64_t parked = 0;   // ready jobs that no slot is free for, or all of a key that is used up
-  uint64_t number = 0;   // of its lines; 0 = it has none
-  int64_t tat_ns = 0;    // of a rate key; see rate.h
+  std::string name;           // owned; see GateName
+  uint32_t limit = 0;         // of a group; 0 = the queue's
+  uint32_t picked = 0;        // by the lease under construction
+  uint64_t running = 0;       // leased and running jobs; none at a rate key
+  uint64_t waiting = 0;       // ready jobs
+  uint64_t parked = 0;        // ready jobs that no slot is free for, or all of a key that is shut
+  uint64_t number = 0;        // of its lines; 0 = it has none
+  int64_t tat_ns = 0;         // of a rate key; see rate.h
+  Breaker breaker;            // of a rate key; see throttle.h
   int64_t picked_tat_ns = 0;  // with the jobs of the lease under construction
   int64_t due_ms = 0;        // in State::timed_gates_: when to settle it again; 0 = it is not there
-  bool shut = false;         // a rate key: used up when it was settled last
+  bool shut = false;         // a rate key: used up or cooling when it was settled last
   bool passed_over = false;  // a rate key: the lease under construction came to a job too dear
   bool changed = false;      // in State::changed_gates_
   bool stored = false;       // the store has a row of it
@@ -113,7 +114,7 @@ struct KeyGate {
   bool has_room(const Job* job, int64_t now_ms);  // for `job`, besides what is picked
   void pick(const Job& job, int64_t now_ms);
   int64_t wait_ms(int64_t now_ms) const;  // a rate key: until its first job may be leased
-  bool is_ahead(int64_t now_ms) const;    // a rate key: of time, so that it must be kept
+  int64_t kept_until_ms() const;          // a rate key: from then on it is as good as new
   Lane* find_line(uint8_t priority) const {
     const auto place = lane_place(lines, priority);
     return place != lines.end() && (*place)->priority == priority ? place->get() : nullptr;

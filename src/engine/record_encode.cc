@@ -94,6 +94,9 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_key_rate_window_ms(config.key_rate.window_ms);
   table.add_key_rate_count(config.key_rate.count);
   table.add_key_rate_burst(config.key_rate.burst);
+  table.add_throttle_window_ms(config.throttle.window_ms);
+  table.add_throttle_cool_ms(config.throttle.cool_ms);
+  table.add_throttle_count(config.throttle.count);
   return table.Finish();
 }
 

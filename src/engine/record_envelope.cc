@@ -143,6 +143,7 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
   out.key_rate = {table->key_rate_count(), table->key_rate_burst(), table->key_rate_window_ms()};
+  out.throttle = {table->throttle_count(), table->throttle_window_ms(), table->throttle_cool_ms()};
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }

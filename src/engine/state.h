@@ -150,6 +150,9 @@ class State {
   bool keys_ahead(const Queue& queue, int64_t now_ms) const;
   void rebase_keys(Queue* queue, int64_t now_ms);
   void forget_keys(Queue* queue);
+  // Of a job with traits, for the throttle of its rate key.
+  void note_exception(const Job& job, int64_t now_ms);
+  void note_success(const Job& job);
   Status load_gate(std::string_view key, std::string_view value);
   const std::vector<KeyGate*>& changed_gates() const { return changed_gates_; }
   std::vector<GateChange> take_changed_gates();  // at the freeze only
@@ -258,6 +261,7 @@ class State {
   void hold_slot(Job* job);
   void charge_key(const Job& job);
   void set_timer(KeyGate& gate, int64_t wait_ms);
+  void set_breaker(KeyGate& gate, Breaker breaker);
   void leave_gate(Job* job);
   void drop_gate(KeyGate& gate);
   void clear_lines(Queue* queue);

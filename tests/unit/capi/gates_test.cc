@@ -82,6 +82,47 @@ TEST_F(CapiGates, GroupsRunOneAfterTheOther) {
   EXPECT_EQ(lease(store_, queue_, 10).size(), 1u);
 }
 
+TEST_F(CapiGates, ARateKeyCoolsDownAfterExceptions) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  config.fields = WQ_CONFIG_THROTTLE;
+  config.throttle_count = 2;
+  config.throttle_window_ms = 1'000;
+  EXPECT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  wq_queue_config got = WQ_QUEUE_CONFIG_INIT;
+  EXPECT_OK(wq_queue_get_config(queue_, &got, err()));
+  EXPECT_EQ(got.throttle_count, 2u);
+  EXPECT_EQ(got.throttle_window_ms, 1'000);
+  EXPECT_EQ(got.throttle_cool_ms, 1'000) << "as the window";
+  config.throttle_cool_ms = 5'000;
+  EXPECT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  wq_job_spec spec = spec_of("a");
+  spec.rate_key = {"k", 1};
+  wq_enqueued out = WQ_ENQUEUED_INIT;
+  EXPECT_OK(wq_enqueue(queue_, &spec, nullptr, &out, err()));
+  for (int i = 0; i < 3; ++i) {
+    const auto jobs = lease(store_, queue_, 1);
+    ASSERT_EQ(jobs.size(), 1u);
+    wq_nack_options options = WQ_NACK_OPTIONS_INIT;
+    if (i == 0) options.flags = WQ_NACK_NO_EXCEPTION;
+    const wq_job& job = jobs[0].job;
+    EXPECT_OK(wq_nack(queue_, job.id, job.generation, &options, nullptr, err()));
+  }
+  EXPECT_EQ(stats_of(queue_).parked, 1u);
+  EXPECT_EQ(stats_of(queue_).rate_wait_ms, 5'000);
+  wq_job_explanation told = WQ_JOB_EXPLANATION_INIT;
+  EXPECT_OK(wq_job_explain(queue_, out.job_id, &told, nullptr, err()));
+  EXPECT_TRUE(told.causes & WQ_WHY_COOLING);
+  EXPECT_EQ(lease(store_, queue_, 1).size(), 0u);
+  sim_.clock.advance(5'000);
+  EXPECT_EQ(lease(store_, queue_, 1).size(), 1u);
+  config.throttle_count = 101;
+  EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
+  config.throttle_count = 0;
+  EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
+  config.reserved_1 = 1;
+  EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
+}
+
 TEST_F(CapiGates, RateKeysAreLimitedEachByItself) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   config.fields = WQ_CONFIG_KEY_RATE;

@@ -447,11 +447,14 @@ struct Naive {
   };
   static constexpr RateLimit key_rate{10, 3, 1'000};
   static constexpr int64_t interval_ms = 100;
+  static constexpr Throttle throttle{2, 500, 300};
 
   std::list<Item> ready;  // in the order of the queue, whatever the priority
   std::map<std::string, Item> held;
   uint32_t limit = 1;
   std::map<std::string, int64_t> tat_ms;  // by rate key
+  std::map<std::string, int64_t> cool_until_ms;
+  std::map<std::string, std::vector<int64_t>> failed_ms;  // since the last success or cool-down
   int64_t now_ms = 0;
 
   static bool may_begin(const Item& item, int64_t tat_ms, int64_t now_ms) {
@@ -464,6 +467,17 @@ struct Naive {
     tat = std::max(tat, now_ms) + item.cost * interval_ms;
   }
 
+  void note_exception(const Item& item) {
+    if (item.key.empty() || now_ms < cool_until_ms[item.key]) return;
+    std::vector<int64_t>& all = failed_ms[item.key];
+    all.push_back(now_ms);
+    const size_t allowed = throttle.count - 1;
+    if (all.size() <= allowed || all[all.size() - 1 - allowed] <= now_ms - throttle.window_ms)
+      return;
+    all.clear();
+    cool_until_ms[item.key] = now_ms + throttle.cool_ms;
+  }
+
   // What a lease would take, in order.
   std::vector<std::string> next() const {
     std::map<std::string, uint32_t> running;
@@ -474,6 +488,9 @@ struct Naive {
                      [](const Item* a, const Item* b) { return a->priority < b->priority; });
     std::map<std::string, int64_t> tats = tat_ms;
     std::set<std::string> shut;
+    for (const auto& [key, until_ms] : cool_until_ms) {
+      if (until_ms > now_ms) shut.insert(key);
+    }
     std::vector<std::string> out;
     for (const Item* item : order) {
       if (shut.contains(item->key)) continue;
@@ -537,6 +554,9 @@ class GateRandomTest : public GateTest {
     if (how >= 6) settle.kind = how == 9 ? SettleKind::release : SettleKind::nack;
     if (how == 8) settle.flags = settle_front;
     ASSERT_EQ(harness_.settle(q, settle), Code::ok);
+    naive_.now_ms = harness_.clock().wall_ms();
+    if (settle.kind == SettleKind::ack) naive_.failed_ms.erase(item.key);
+    if (settle.kind == SettleKind::nack) naive_.note_exception(item);
     if (how == 8) naive_.ready.push_front(item);
     if (how == 6 || how == 7 || how == 9) naive_.ready.push_back(item);
   }
@@ -612,8 +632,9 @@ TEST_P(GateRandomTest, C23_RandomOperationsGiveWhatAListGives) {
   config.max_retries = 1'000;
   config.lease_ms = 24 * 3'600'000;
   config.key_rate = Naive::key_rate;
-  const QueueId q =
-      harness_.queue("q", config, config_max_retries | config_lease_ms | config_key_rate);
+  config.throttle = Naive::throttle;
+  const QueueId q = harness_.queue(
+      "q", config, config_max_retries | config_lease_ms | config_key_rate | config_throttle);
   const int rounds = GetParam() == StoreKind::rocks ? scaled(500, 10'000) : scaled(2'000, 50'000);
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     SCOPED_TRACE(i);

@@ -92,6 +92,18 @@ const CommandRule command_rules[] = {
      [](Command& c) { c.config.status = static_cast<QueueStatus>(3); }},
     {"durability", CommandType::queue_configure,
      [](Command& c) { c.config.durability = static_cast<Durability>(0); }},
+    {"throttle count", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {throttle_count_max + 1, 1, 1};
+     }},
+    {"throttle time", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {1, 1, 0};
+     }},
+    {"throttle rest", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {0, 1, 1};
+     }},
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
     {"full policy", CommandType::queue_configure,
      [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
@@ -238,8 +250,8 @@ flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const Queu
       static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
       policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
       config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
-      config.dead_max_count, config.dead_max_age_ms, config.pause_kept,
-      config.keep_done_count, config.keep_done_age_ms);
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept, config.keep_done_count,
+      config.keep_done_age_ms);
 }
 
 // Encodes without any rule, field by field as the command has them.

@@ -136,6 +136,10 @@ QueueConfig SampleMaker::config() {
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
   if (prng_.below(2) == 0) out.rate = rate();
   if (prng_.below(2) == 0) out.key_rate = rate();
+  if (prng_.below(2) == 0) {
+    out.throttle = {1 + static_cast<uint32_t>(prng_.below(throttle_count_max)), rate().window_ms,
+                    rate().window_ms};
+  }
   return out;
 }
 
