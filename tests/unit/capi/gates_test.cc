@@ -120,7 +120,7 @@ TEST_F(CapiGates, ARateKeyCoolsDownAfterExceptions) {
   config.throttle_count = 0;
   EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
   config.reserved_1 = 1;
-  EXPECT_CODE(WQ_E_INVALID, wq_queue_configure(queue_, &config, nullptr, err()));
+  EXPECT_CODE(WQ_E_UNSUPPORTED, wq_queue_configure(queue_, &config, nullptr, err()));
 }
 
 TEST_F(CapiGates, RateKeysAreLimitedEachByItself) {
