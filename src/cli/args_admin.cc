@@ -166,9 +166,8 @@ void add_gates(CLI::App& command, QueueSetOptions& o) {
   command.add_option("--key-rate", o.key_rate, "The same for the jobs of each rate key by itself")
       ->type_name("RATE");
   command
-      .add_option(
-          "--throttle", o.throttle,
-          "Exceptions after which a rate key cools down: 10/5m, for 1 minute 10/5m:1m, none")
+      .add_option("--throttle", o.throttle,
+                  "Exceptions that shut a rate key: 10/5m, for 1 minute 10/5m:1m, none")
       ->type_name("THROTTLE");
   command
       .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
