@@ -199,6 +199,14 @@ RateParts parse_rate(std::string_view option, std::string_view text) {
   return rate;
 }
 
+void set_rate(std::string_view text, wq_queue_config& config) {
+  const RateParts rate = parse_rate("--rate", text);
+  config.fields |= WQ_CONFIG_RATE;
+  config.rate_count = rate.count;
+  config.rate_burst = rate.burst;
+  config.rate_window_ms = rate.window_ms;
+}
+
 ThrottleParts parse_throttle(std::string_view option, std::string_view text) {
   ThrottleParts throttle;
   if (text == "none") return throttle;

@@ -32,6 +32,7 @@ struct RateParts {
   int64_t window_ms = 0;
 };
 RateParts parse_rate(std::string_view option, std::string_view text);
+void set_rate(std::string_view text, wq_queue_config& config);  // of --rate
 std::string rate_text(const RateParts& rate);
 // 10/5m, 10/5m:1m or none, into the throttle_ fields.
 struct ThrottleParts {

@@ -75,13 +75,7 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     }
   }
   set_limits(options, config);
-  if (!options.rate.empty()) {
-    config.fields |= WQ_CONFIG_RATE;
-    const RateParts rate = parse_rate("--rate", options.rate);
-    config.rate_count = rate.count;
-    config.rate_burst = rate.burst;
-    config.rate_window_ms = rate.window_ms;
-  }
+  if (!options.rate.empty()) set_rate(options.rate, config);
   if (!options.key_rate.empty()) {
     config.fields |= WQ_CONFIG_KEY_RATE;
     const RateParts rate = parse_rate("--key-rate", options.key_rate);
