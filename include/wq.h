@@ -106,6 +106,8 @@ done:
      group key            1..512 bytes, any; limit of a group 1..1,000,000
      tenant key           1..512 bytes, any
      overlap_ms           1 ms .. 100 years
+     rate key             1..512 bytes, any; rate_cost 1..1,000,000
+     throttle             1..100 exceptions within 1 ms .. 366 days, the cool-down the same
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -148,6 +150,28 @@ done:
    takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that has the most (or at least
    half as many as that). Each tenant with ready jobs takes memory as a group does. Queues without
    tenants pay nothing.
+
+   RATE KEYS. wq_queue_config.key_rate_... is such a rate for the jobs of each rate key alone (one
+   of a customer, of a host that is called): a job that names a wq_job_spec.rate_key uses up
+   rate_cost of it when it is leased. Jobs of a key that is used up are parked as those of a full
+   group are, others go on, and who waits is woken when the next one may begin. The jobs of a key
+   keep their order: a dear one is not overtaken by cheap ones of its key and priority or a less
+   urgent one. A job that costs more than the burst waits until the burst is unused, and the key is
+   shut until all of its cost is paid; a cost over key_rate_count counts as that. What is used up is
+   stored like the rate of a queue, but a wq_export leaves it out: where a store moved to,
+   each key begins unused. A queue without key_rate_count holds no key back. A job has a group or a
+   rate key, not both (WQ_E_UNSUPPORTED). A key takes memory like a group until it is unused.
+
+   THROTTLE ON EXCEPTIONS. wq_queue_config.throttle_... is a circuit breaker for each rate key, with
+   or without a key_rate: after throttle_count exceptions of its jobs within any throttle_window_ms
+   the key cools down. For throttle_cool_ms no job of it begins; they are parked as above, which
+   costs no attempt, and who waits is woken at the end. Then the count begins anew. An exception is
+   what wq_job.exceptions counts: a nack without WQ_NACK_NO_EXCEPTION. A wq_fail (the job is at
+   fault), a release and a lease that ran out are none. An ack sets the count back. What comes from
+   jobs that began before a cool-down neither ends nor extends it. Counts and cool-downs are stored
+   like the rate; after a clock that was set back a cool-down is counted from then, so that it is
+   never longer than throttle_cool_ms. A change by wq_queue_configure holds at once; a
+   throttle_count of 0 ends all cool-downs. WQ_EVENT_KEY_COOLS and wq_job_explain tell of it.
 
    5. CAVEATS
 
@@ -194,7 +218,8 @@ done:
    flow        a batch of jobs that are counted together (wq_batch is what a lease gives); its end
                enqueues a job
    group       jobs of a queue with the same group key; a limit of them runs at once
-   parked      ready, but no slot of the group is free
+   rate key    jobs of a queue with the same rate key share a rate
+   parked      ready, but no slot of the group is free, or the rate key is used up or cools down
    tenant      jobs of a queue with the same tenant key; tenants are served by turns
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
@@ -341,6 +366,8 @@ extern "C" {
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
 #define WQ_CONFIG_ENCRYPT (1u << 26)
 #define WQ_CONFIG_COMPRESS (1u << 27)
+#define WQ_CONFIG_KEY_RATE (1u << 28) /* all three of key_rate_... */
+#define WQ_CONFIG_THROTTLE (1u << 29) /* all three of throttle_... */
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -630,10 +657,17 @@ typedef struct wq_queue_config {
   uint32_t encrypt;        /* 1: payloads of new jobs are sealed; 0, the default: they are not */
   uint32_t compress_min_bytes; /* payloads of new jobs from this size on are compressed, if that
                                   makes them smaller; 0, the default: none. Up to 256 MiB */
+  uint32_t key_rate_count;   /* of the jobs of each rate key, as rate_count; see RATE KEYS */
+  uint32_t key_rate_burst;
+  int64_t key_rate_window_ms;
+  uint32_t throttle_count;    /* exceptions that shut a rate key; 0: none. See THROTTLE */
+  uint32_t reserved_1;
+  int64_t throttle_window_ms; /* within which; 0 without a count */
+  int64_t throttle_cool_ms;   /* how long it is shut; 0: as the window */
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT                                                                    \
   {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0, 0, 0, 0}
+   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
@@ -660,8 +694,10 @@ typedef struct wq_queue_stats {
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
   uint64_t chain_cut_total;    /* jobs of chains that never came to be */
-  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
-  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
+  uint64_t parked;             /* of `ready`: jobs that wait for their group or rate key */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now. If all
+                                  ready jobs are parked: until the first of their rate keys does, if
+                                  that is later */
   uint64_t skipped_total;      /* jobs that ended because their group was full: WQ_OVERLAP_SKIP */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT                                                                     \
@@ -722,11 +758,14 @@ typedef struct wq_job_spec {
   uint32_t overlap;       /* WQ_OVERLAP_...; goes with a group. See OVERLAP GUARD */
   int64_t overlap_ms;     /* goes with WQ_OVERLAP_RELEASE */
   wq_bytes tenant;        /* any bytes; empty: none. See TENANTS */
+  wq_bytes rate_key;  /* any bytes; empty: none; not together with a group. See RATE KEYS */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_2;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT                                                                    \
   {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
    {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0, 0,    \
-   {NULL, 0}}
+   {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The delay of
  * its spec counts from the moment that sets it off. It has no chain, no flow and no key of its own
@@ -865,16 +904,21 @@ typedef struct wq_job {
   uint32_t chain_count;       /* jobs that follow it, one after another */
   uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
   wq_bytes group;             /* key of its group; empty: none */
-  uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
+  uint32_t parked;            /* 1: ready, but no slot of its group is free for it, or its
+                                 rate key is used up or cools down */
   uint32_t reserved_0;
   int32_t payload_code;       /* WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT,
                                  WQ_E_NO_MEMORY. Never of a job that was leased */
   uint32_t key_id;            /* that its payload is sealed with; 0: it is not sealed */
   wq_bytes tenant;            /* empty: none */
+  wq_bytes rate_key; /* empty: none */
+  uint32_t rate_cost;
+  uint32_t reserved_1;
 } wq_job;
-#define WQ_JOB_INIT                                                                         \
-  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_JOB_INIT                                                                              \
+  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0},      \
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
+   0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -1083,11 +1127,14 @@ typedef struct wq_job_record {
   uint32_t plain_bytes;   /* with packing: size of the payload as it was given */
   int64_t overlap_ms;
   wq_bytes tenant;
+  wq_bytes rate_key;  /* empty: none */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_4;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -2598,6 +2645,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 #define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
 #define WQ_EVENT_SKIPPED 21u       /* its group was full, and gone: WQ_OVERLAP_SKIP */
+#define WQ_EVENT_KEY_COOLS 20u     /* the rate key of the job, by its exception [time_ms: until] */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
@@ -2657,7 +2705,9 @@ typedef struct wq_queue_error {
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
 #define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
-#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue, or of its rate key, lets no job begin; \
+                                   job: until `until_ms` */
+#define WQ_WHY_COOLING (1u << 26) /* its rate key cools down after exceptions, until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2665,8 +2715,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
-                                 a job may begin; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE,
+                                 WQ_WHY_COOLING: when a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */
@@ -2698,7 +2748,7 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
-  uint64_t parked;             /* ready jobs that wait for a slot of their group */
+  uint64_t parked;             /* ready jobs that wait for their group or rate key */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \

@@ -67,6 +67,8 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.chain_count = view.chain_jobs;
   out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   out.group = view_bytes(envelope.group);
+  out.rate_key = view_bytes(envelope.rate_key);
+  out.rate_cost = envelope.rate_cost;
   out.parked = view.parked ? 1 : 0;
   out.tenant = view_bytes(envelope.tenant);
   return out;

@@ -272,19 +272,23 @@ void write_limits(const QueueConfig& in, wq_queue_config& out);
 Status read_keys(const wq_store_options& in, Keyring& out);
 Status read_packing(const wq_queue_config& in, QueueConfig& out);
 Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
-// Group, overlap and tenant of a wq_job_spec or a wq_job_record.
+// Group, overlap, tenant and rate key of a wq_job_spec or a wq_job_record.
 template <typename Public>
 Status read_gate_traits(const Public& in, JobTraits& out) {
   Bytes group;
   Bytes tenant;
+  Bytes rate_key;
   WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
   WQ_TRY(read_bytes(in.tenant.data, in.tenant.len, "tenant", tenant));
+  WQ_TRY(read_bytes(in.rate_key.data, in.rate_key.len, "rate_key", rate_key));
   if (in.overlap > WQ_OVERLAP_SKIP) return invalid_field("overlap", "is not known");
   out.group = as_text(group);
   out.group_limit = in.group_limit;
   out.overlap = static_cast<OverlapRule>(in.overlap);
   out.overlap_ms = in.overlap_ms;
   out.tenant = as_text(tenant);
+  out.rate_key = as_text(rate_key);
+  if (in.rate_cost != 0) out.rate_cost = in.rate_cost;
   return {};
 }
 void read_gates(const wq_queue_config& in, QueueConfig& out);

@@ -81,6 +81,7 @@ Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
   out.traits.timeout_ms = in.timeout_ms;
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
+  if (in.reserved_2 != 0) return invalid_field("spec.reserved_2", "is not 0");
   WQ_TRY(read_gate_traits(in, out.traits));
   out.traits.batch = in.flow;
   if (in.headers_count > 0) WQ_TRY(parts.read_headers(in.headers, in.headers_count, out.headers));

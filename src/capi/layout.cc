@@ -135,7 +135,7 @@ WQ_AT(wq_backup_report, bytes, 32);
 WQ_AT(wq_backup_report, created_ms, 40);
 WQ_AT(wq_backup_report, elapsed_ms, 48);
 
-WQ_SIZE(wq_queue_config, 416);
+WQ_SIZE(wq_queue_config, 456);
 WQ_AT(wq_queue_config, struct_size, 0);
 WQ_AT(wq_queue_config, fields, 4);
 WQ_AT(wq_queue_config, max_running, 8);
@@ -166,6 +166,13 @@ WQ_AT(wq_queue_config, rate_burst, 396);
 WQ_AT(wq_queue_config, rate_window_ms, 400);
 WQ_AT(wq_queue_config, encrypt, 408);
 WQ_AT(wq_queue_config, compress_min_bytes, 412);
+WQ_AT(wq_queue_config, key_rate_count, 416);
+WQ_AT(wq_queue_config, key_rate_burst, 420);
+WQ_AT(wq_queue_config, key_rate_window_ms, 424);
+WQ_AT(wq_queue_config, throttle_count, 432);
+WQ_AT(wq_queue_config, reserved_1, 436);
+WQ_AT(wq_queue_config, throttle_window_ms, 440);
+WQ_AT(wq_queue_config, throttle_cool_ms, 448);
 
 WQ_SIZE(wq_queue_stats, 216);
 WQ_AT(wq_queue_stats, struct_size, 0);
@@ -197,7 +204,7 @@ WQ_AT(wq_queue_stats, parked, 192);
 WQ_AT(wq_queue_stats, rate_wait_ms, 200);
 WQ_AT(wq_queue_stats, skipped_total, 208);
 
-WQ_SIZE(wq_job_spec, 296);
+WQ_SIZE(wq_job_spec, 320);
 WQ_AT(wq_job_spec, struct_size, 0);
 WQ_AT(wq_job_spec, flags, 4);
 WQ_AT(wq_job_spec, payload, 8);
@@ -235,6 +242,9 @@ WQ_AT(wq_job_spec, group_limit, 264);
 WQ_AT(wq_job_spec, overlap, 268);
 WQ_AT(wq_job_spec, overlap_ms, 272);
 WQ_AT(wq_job_spec, tenant, 280);
+WQ_AT(wq_job_spec, rate_key, 296);
+WQ_AT(wq_job_spec, rate_cost, 312);
+WQ_AT(wq_job_spec, reserved_2, 316);
 
 WQ_SIZE(wq_enqueued, 24);
 WQ_AT(wq_enqueued, struct_size, 0);
@@ -273,7 +283,7 @@ WQ_AT(wq_settle_item, reason, 56);
 WQ_AT(wq_settle_item, reserved_0, 60);
 WQ_AT(wq_settle_item, result, 64);
 
-WQ_SIZE(wq_job, 272);
+WQ_SIZE(wq_job, 296);
 WQ_AT(wq_job, struct_size, 0);
 WQ_AT(wq_job, state, 4);
 WQ_AT(wq_job, id, 8);
@@ -311,6 +321,9 @@ WQ_AT(wq_job, reserved_0, 244);
 WQ_AT(wq_job, payload_code, 248);
 WQ_AT(wq_job, key_id, 252);
 WQ_AT(wq_job, tenant, 256);
+WQ_AT(wq_job, rate_key, 272);
+WQ_AT(wq_job, rate_cost, 288);
+WQ_AT(wq_job, reserved_1, 292);
 
 WQ_SIZE(wq_dead_query, 56);
 WQ_AT(wq_dead_query, struct_size, 0);
@@ -382,7 +395,7 @@ WQ_AT(wq_queue_record, schedules, 48);
 WQ_AT(wq_queue_record, schedules_count, 56);
 WQ_AT(wq_queue_record, rate_used_ns, 64);
 
-WQ_SIZE(wq_job_record, 392);
+WQ_SIZE(wq_job_record, 416);
 WQ_AT(wq_job_record, struct_size, 0);
 WQ_AT(wq_job_record, state, 4);
 WQ_AT(wq_job_record, id, 8);
@@ -434,6 +447,9 @@ WQ_AT(wq_job_record, overlap_ms, 368);
 WQ_AT(wq_job_record, tenant, 376);
 WQ_AT(wq_job_record, packing, 360);
 WQ_AT(wq_job_record, plain_bytes, 364);
+WQ_AT(wq_job_record, rate_key, 392);
+WQ_AT(wq_job_record, rate_cost, 408);
+WQ_AT(wq_job_record, reserved_4, 412);
 
 WQ_SIZE(wq_repair_finding, 96);
 WQ_AT(wq_repair_finding, struct_size, 0);

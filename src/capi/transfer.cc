@@ -68,6 +68,8 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.overlap = static_cast<uint32_t>(job.envelope.traits.overlap);
   out.overlap_ms = job.envelope.traits.overlap_ms;
   out.tenant = view_text(job.envelope.traits.tenant);
+  out.rate_key = view_text(job.envelope.traits.rate_key);
+  out.rate_cost = job.envelope.traits.rate_cost;
   return out;
 }
 
@@ -235,6 +237,7 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
+  if (in.reserved_4 != 0) return invalid_field("job.reserved_4", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   if (in.dead_reason > WQ_DEAD_UNREADABLE) return invalid_field("dead_reason", "is not known");

@@ -160,6 +160,20 @@ more: exit code 8, and it says how many were replayed.
   purge.footer("Exit code 4: there was none.\n\n  wq dead purge -q mail --yes");
 }
 
+void add_gates(CLI::App& command, QueueSetOptions& o) {
+  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
+      ->type_name("RATE");
+  command.add_option("--key-rate", o.key_rate, "The same for the jobs of each rate key by itself")
+      ->type_name("RATE");
+  command
+      .add_option("--throttle", o.throttle,
+                  "Exceptions that shut a rate key: 10/5m, for 1 minute 10/5m:1m, none")
+      ->type_name("THROTTLE");
+  command
+      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+}
+
 void add_queue_set(CLI::App& queue, Command& chosen) {
   CLI::App& command = *queue.add_subcommand("set", "Change the configuration; make the queue");
   const auto options = std::make_shared<QueueSetOptions>();
@@ -174,6 +188,8 @@ dropped.
   wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms
   wq queue set mail --rate 100/1m:20         # 20 at once after an idle time
   wq queue set mail --rate none --group-limit 2
+  wq queue set mail --key-rate 10/1s:5       # of each key of wq push --rate-key
+  wq queue set mail --throttle 10/5m:1m      # a key with 10 exceptions in 5 minutes rests for 1
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
   wq queue set mail --dead-max 10000 --dead-age 30d
   wq queue set mail --encrypt on --compress 4KiB   # new payloads; keys: wq help keyring)");
@@ -218,11 +234,7 @@ dropped.
       ->type_name("on|off");
   command.add_option("--compress", o.compress, "Compress payloads from this size on, or off")
       ->type_name("SIZE");
-  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
-      ->type_name("RATE");
-  command
-      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
-      ->check(CLI::Range(1, 1'000'000).description(""));
+  add_gates(command, o);
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {

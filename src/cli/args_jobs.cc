@@ -28,6 +28,12 @@ void add_group(CLI::App& command, PushOptions& o) {
       ->needs("--group");
   command.add_option("--tenant", o.tenant, "Tenants of a queue are served by turns")
       ->type_name("KEY");
+  command.add_option("--rate-key", o.rate_key, "The jobs of a key share the queue's --key-rate")
+      ->type_name("KEY")
+      ->excludes("--group");
+  command.add_option("--rate-cost", o.rate_cost, "What the job uses up of it; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--rate-key");
 }
 
 constexpr const char* push_footer =
@@ -56,6 +62,7 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
     {"payload":"x","group":"user-7","group_limit":2,"overlap":"release","overlap_ms":30000}
     {"payload":"x","tenant":"acme"}
+    {"payload":"x","rate_key":"api.example.com","rate_cost":5}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job

@@ -20,7 +20,7 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max, group, overlap, tenant;
+  std::string delay, at, backoff, durability, payload_max, group, overlap, tenant, rate_key;
   std::vector<std::string> chain;  // payloads of the jobs that follow each job
   uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given
@@ -29,6 +29,7 @@ struct PushOptions {
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   uint32_t group_limit = 0;
+  uint32_t rate_cost = 0;  // 0: 1
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
@@ -147,7 +148,7 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl, rate;
+  std::string lease, backoff, durability, job_ttl, rate, key_rate, throttle;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
   std::string encrypt, compress;                 // on, off; a size, off; empty: not given
   int64_t max_depth = -1, dead_max = -1;

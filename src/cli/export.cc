@@ -93,6 +93,33 @@ Record cron_record(const wq_cron& cron, std::string_view zone) {
 
 namespace {
 
+void add_gates(Record& settings, const wq_queue_record& queue) {
+  const wq_queue_config& config = *queue.config;
+  settings.add("group_limit", config.group_limit);
+  if (config.rate_count != 0) {
+    Record rate;
+    rate.add("count", config.rate_count)
+        .add("window_ms", config.rate_window_ms)
+        .add("burst", config.rate_burst)
+        .add("used_ns", queue.rate_used_ns);
+    settings.add("rate", std::move(rate));
+  }
+  if (config.key_rate_count != 0) {
+    Record rate;
+    rate.add("count", config.key_rate_count)
+        .add("window_ms", config.key_rate_window_ms)
+        .add("burst", config.key_rate_burst);
+    settings.add("key_rate", std::move(rate));
+  }
+  if (config.throttle_count != 0) {
+    Record throttle;
+    throttle.add("count", config.throttle_count)
+        .add("window_ms", config.throttle_window_ms)
+        .add("cool_ms", config.throttle_cool_ms);
+    settings.add("throttle", std::move(throttle));
+  }
+}
+
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
   const wq_queue_stats& stats = *queue.stats;
@@ -113,17 +140,9 @@ Record queue_record(const wq_queue_record& queue) {
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
       .add("dead_max_age_ms", config.dead_max_age_ms)
-      .add("group_limit", config.group_limit)
       .add("encrypt", config.encrypt != 0)
       .add("compress_min_bytes", config.compress_min_bytes);
-  if (config.rate_count != 0) {
-    Record rate;
-    rate.add("count", config.rate_count)
-        .add("window_ms", config.rate_window_ms)
-        .add("burst", config.rate_burst)
-        .add("used_ns", queue.rate_used_ns);
-    settings.add("rate", std::move(rate));
-  }
+  add_gates(settings, queue);
   if (config.keep_done_count != 0) settings.add("keep_done_count", config.keep_done_count);
   if (config.keep_done_age_ms != 0) settings.add("keep_done_age_ms", config.keep_done_age_ms);
   totals.add("enqueued", stats.enqueued_total)
@@ -208,6 +227,9 @@ Record job_record(const wq_job_record& job) {
   if (job.overlap != WQ_OVERLAP_PARK) record.add("overlap", overlap_names[job.overlap]);
   if (job.overlap_ms != 0) record.add("overlap_ms", job.overlap_ms);
   if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key)).add("rate_cost", job.rate_cost);
+  }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {
     record.add("headers", headers_list(job.headers, job.headers_count));

@@ -220,9 +220,34 @@ wq_queue_stats read_totals(const Json& json) {
   return stats;
 }
 
+void read_key_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.key_rate", json);
+  config.key_rate_count = members.small("count");
+  config.key_rate_window_ms = members.time("window_ms");
+  config.key_rate_burst = members.small("burst");
+  members.finish();
+}
+
+void read_throttle(const Json& json, wq_queue_config& config) {
+  Members members("config.throttle", json);
+  config.throttle_count = members.small("count");
+  config.throttle_window_ms = members.time("window_ms");
+  config.throttle_cool_ms = members.time("cool_ms");
+  members.finish();
+}
+
+// Exports of before there were rates and groups have none. Answers as read_rate().
+int64_t read_gates(Members& settings, wq_queue_config& config) {
+  config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+  if (settings.has("key_rate")) read_key_rate(settings.get("key_rate"), config);
+  if (settings.has("throttle")) read_throttle(settings.get("throttle"), config);
+  return settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, chain, group, tenant;
+  std::string payload, last_error, progress, key, idempotency_key, chain;
+  std::string group, tenant, rate_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -243,6 +268,7 @@ struct ImportedJob {
     record.chain = bytes_of(chain);
     record.group = bytes_of(group);
     record.tenant = bytes_of(tenant);
+    record.rate_key = bytes_of(rate_key);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -319,6 +345,10 @@ void read_job(Members& members, ImportedJob& job) {
   if (members.has("overlap")) record.overlap = members.one_of("overlap", overlap_names);
   if (members.has("overlap_ms")) record.overlap_ms = members.time("overlap_ms");
   if (members.has("tenant") || members.has("tenant_base64")) job.tenant = members.bytes("tenant");
+  if (members.has("rate_key") || members.has("rate_key_base64")) {
+    job.rate_key = members.bytes("rate_key");
+    record.rate_cost = members.small("rate_cost");
+  }
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   if (members.has("batch")) record.flow = members.number("batch");
@@ -407,9 +437,7 @@ class Importer {
     if (settings.has("keep_done_age_ms")) {
       config.keep_done_age_ms = settings.time("keep_done_age_ms");
     }
-    // Exports of before there were rates and groups have none.
-    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
-    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+    const int64_t rate_used_ns = read_gates(settings, config);
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;

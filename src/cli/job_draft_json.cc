@@ -259,13 +259,19 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.tenant = text_of(name, value);
   } else if (name == "tenant_base64") {
     draft.tenant = bytes_of_base64(name, value);
+  } else if (name == "rate_key") {
+    draft.rate_key = text_of(name, value);
+  } else if (name == "rate_key_base64") {
+    draft.rate_key = bytes_of_base64(name, value);
+  } else if (name == "rate_cost") {
+    draft.rate_cost = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
   } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
                "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
-               "group_base64, group_limit, overlap, overlap_ms, tenant, tenant_base64, chain, "
-               "batch, encrypt");
+               "group_base64, group_limit, overlap, overlap_ms, tenant, tenant_base64, rate_key, "
+               "rate_key_base64, rate_cost, chain, batch, encrypt");
   }
 }
 
@@ -333,6 +339,9 @@ JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
   }
   if (json.contains("tenant") && json.contains("tenant_base64")) {
     fail_field("tenant", "not together with tenant_base64");
+  }
+  if (json.contains("rate_key") && json.contains("rate_key_base64")) {
+    fail_field("rate_key", "not together with rate_key_base64");
   }
   JobDraft draft = base;
   for (const auto& [name, value] : json.items()) read_field(name, value, draft);

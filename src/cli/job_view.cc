@@ -124,6 +124,11 @@ Record job_record(const Batch& batch, size_t i) {
     record.add("parked", job.parked != 0);
   }
   if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key))
+        .add("rate_cost", job.rate_cost)
+        .add("parked", job.parked != 0);
+  }
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
@@ -158,6 +163,11 @@ void print_job(Output& out, const Batch& batch, size_t i) {
                             (job.parked != 0 ? ", waits for others of it" : ""));
   }
   if (job.tenant.len > 0) card.add("  tenant", printable(view_of(job.tenant), 60));
+  if (job.rate_key.len > 0) {
+    card.add("  rate key", printable(view_of(job.rate_key), 60) + ", cost " +
+                               format_count(job.rate_cost) +
+                               (job.parked != 0 ? ", parked: used up or cooling down" : ""));
+  }
   if (job.flow != 0) {
     card.add("  batch", std::to_string(job.flow) + (job.flow_cancelled != 0 ? ", cancelled" : ""));
   }

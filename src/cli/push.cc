@@ -249,6 +249,8 @@ JobDraft base_draft(const PushOptions& options) {
     draft.overlap = WQ_OVERLAP_RELEASE;
     draft.overlap_ms = parse_duration_ms("--overlap", options.overlap);
   }
+  draft.rate_key = options.rate_key;
+  draft.rate_cost = options.rate_cost;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

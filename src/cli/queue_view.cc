@@ -48,7 +48,18 @@ void add_config(Record& record, const wq_queue_config& config) {
   rate.add("count", config.rate_count)
       .add("window_ms", config.rate_window_ms)
       .add("burst", config.rate_burst);
-  record.add("rate", std::move(rate)).add("group_limit", config.group_limit);
+  Record key_rate;
+  key_rate.add("count", config.key_rate_count)
+      .add("window_ms", config.key_rate_window_ms)
+      .add("burst", config.key_rate_burst);
+  Record throttle;
+  throttle.add("count", config.throttle_count)
+      .add("window_ms", config.throttle_window_ms)
+      .add("cool_ms", config.throttle_cool_ms);
+  record.add("rate", std::move(rate))
+      .add("key_rate", std::move(key_rate))
+      .add("throttle", std::move(throttle))
+      .add("group_limit", config.group_limit);
 }
 
 // "100,000 jobs, 1.0 GiB, drop-oldest"
@@ -116,13 +127,15 @@ std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& cod
   }
   code = WQ_E_FULL;
   const std::string shown = printable(name, 60);
-  if (!at_limit && all_parked) {
+  if (!at_limit && all_parked && stats.rate_wait_ms == 0) {
     return waiting + " for others of the same group, of which queue '" + shown +
            "' runs as many as it may; settle them, or wq queue set " + shown + " --group-limit N";
   }
   if (!at_limit) {
-    return waiting + ": the rate of queue '" + shown + "' allows the next one in " +
-           format_duration(stats.rate_wait_ms) + "; wq queue set " + shown + " --rate RATE";
+    return waiting + ": the rate of queue '" + shown +
+           (all_parked ? "' or of its rate keys, or their throttle," : "'") +
+           " allows the next one in " + format_duration(stats.rate_wait_ms) + "; wq queue set " +
+           shown + (all_parked ? " --key-rate RATE, --throttle THROTTLE" : " --rate RATE");
   }
   return waiting + ": queue '" + shown + "' has " + format_count(held) +
          " leased or running, as many as its max running allows; settle them, or wq queue set " +
@@ -143,6 +156,8 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"dead letters"},
                {"payloads"},
                {"rate"},
+               {"key rate"},
+               {"throttle"},
                {"group limit", Align::right},
                {"version", Align::right}});
   for (const std::string& name : names) {
@@ -156,14 +171,18 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
       context.out().record(record);
     } else {
       const bool both = config.status == WQ_STATUS_DISABLED && config.consumers_paused != 0;
-      table.add({printable(name, 60), both ? "disabled, paused" : status_name(config.status),
-                 config.max_running == 0 ? "no limit" : format_count(config.max_running),
-                 format_count(config.max_retries), format_exact_duration(config.lease_ms),
-                 durability_name(config.durability), backoff_text(config),
-                 config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
-                 limits_text(config), dead_caps_text(config), rate_text(config),
-                 format_count(config.group_limit), packing_text(config),
-                 std::to_string(config.version)});
+      table.add(
+          {printable(name, 60), both ? "disabled, paused" : status_name(config.status),
+           config.max_running == 0 ? "no limit" : format_count(config.max_running),
+           format_count(config.max_retries), format_exact_duration(config.lease_ms),
+           durability_name(config.durability), backoff_text(config),
+           config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
+           limits_text(config), dead_caps_text(config),
+           rate_text({config.rate_count, config.rate_burst, config.rate_window_ms}),
+           rate_text({config.key_rate_count, config.key_rate_burst, config.key_rate_window_ms}),
+           throttle_text(
+               {config.throttle_count, config.throttle_window_ms, config.throttle_cool_ms}),
+           format_count(config.group_limit), packing_text(config), std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

@@ -80,7 +80,7 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
-  state.settle_gates(queue);
+  state.rebase_keys(queue, command.now_ms);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
 }
@@ -169,6 +169,7 @@ Status apply_drop(State& state, const Command& command, Queue* queue) {
 
 Status apply_lease(State& state, const Command& command) {
   if (command.first_generation < state.next_generation) return misfit(command, "old generation");
+  state.pass_time(command.now_ms);
   Generation generation = command.first_generation;
   size_t i = 0;
   for (const LeaseGroup& group : command.groups) {
@@ -228,7 +229,10 @@ void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) 
     state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
   }
   ++queue->totals.nacked;
-  if (!(item.flags & settle_no_exception)) ++job->exceptions;
+  if (!(item.flags & settle_no_exception)) {
+    ++job->exceptions;
+    if (job->traits) on_exception(state, *job, now_ms);
+  }
   if (item.flags & settle_priority) job->priority = item.priority;
   if (!item.error.empty()) state.set_error(job, item.error);
   retry_or_bury(state, job, now_ms, told_reason(item), item.delay_ms,
@@ -391,6 +395,7 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_drop(state, command, queue);
     case CommandType::rate_rebase:
       queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+      state.rebase_keys(queue, command.now_ms);
       return {};
     default:
       return misfit(command, "unknown type");

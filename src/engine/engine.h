@@ -235,7 +235,7 @@ struct QueueStats {
   Rates rates;
   Histogram lease_wait_ms;
   AttemptCounts attempts;
-  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  uint64_t parked = 0;       // ready jobs that wait for their group or rate key
   int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
@@ -293,6 +293,8 @@ enum ConfigField : uint32_t {
   config_group_limit = 1u << 25,
   config_encrypt = 1u << 26,
   config_compress = 1u << 27,
+  config_key_rate = 1u << 28,
+  config_throttle = 1u << 29,
 };
 
 // One key that is known, or that something in the store is sealed with.
@@ -617,7 +619,7 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
-    std::string gate;  // set: the line of this group or tenant
+    std::string gate;  // set: the line of this group, rate key or tenant
 
     LaneId() = default;
     LaneId(const Queue& of, const Lane& lane)
@@ -810,6 +812,7 @@ class Engine {
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void open_gates(int64_t now_ms) WQ_REQUIRES(mutex_);
   void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
   void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);

@@ -1,6 +1,7 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/admit.h"
@@ -133,9 +134,12 @@ uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
 
 // After a step back of the clock the wait is counted from now.
 Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
-  for (const Queue* queue : queues) {
+  for (Queue* queue : queues) {
     const int64_t tat_ns = queue->rate_tat_ns;
-    if (rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
+    const bool went_back = now_ms < std::exchange(queue->keys_ms, now_ms);
+    const bool keys =
+        went_back && state_.keys_ahead(*queue, now_ms) && !WQ_PLANTED(key_clock_ignored);
+    if (!keys && rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
     Command& command = begin(CommandType::rate_rebase, now_ms);
     command.queue = queue->id;
     WQ_TRY(commit(command).take_status());
@@ -154,7 +158,7 @@ void Engine::want_refill(Queue* queue, Lane& lane) {
 // only in the store, at one that did not start in time, or at one that does not wait for its group.
 uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                       PickEnd& end) {
-  TurnPicker picker(lane, picked_);
+  TurnPicker picker(lane, picked_, now.wall_ms);
   uint32_t taken = 0;
   Queue* queue = nullptr;
   while (taken < most) {
@@ -196,6 +200,7 @@ void Engine::let_picked_go() {
     }
     gate->picked = 0;
     if (gate->lines.empty()) state_.settle_gate(*gate);  // may have been made for this lease
+    gate->passed_over = false;
   }
   picked_.clear();
 }

@@ -61,6 +61,7 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(admit_keys(job.envelope.traits));
   WQ_TRY(admit_group(job.envelope.traits));
   WQ_TRY(admit_tenant(job.envelope.traits.tenant));
+  WQ_TRY(admit_rate_key(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
   WQ_TRY(admit_packing(job.envelope));
   const JobTraits& traits = job.envelope.traits;

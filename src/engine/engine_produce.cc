@@ -295,7 +295,9 @@ Result<JobView> Engine::find_job(QueueId id, JobId job_id) {
       if (const Job* job = state_.find(job_id)) {
         if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
         JobView view;
-        view_of(*job, now(), view);
+        const Now at = now();
+        open_gates(at.wall_ms);
+        view_of(*job, at, view);
         view.queue_name = queue->name;
         return view;
       }
@@ -307,6 +309,7 @@ Result<JobView> Engine::find_job(QueueId id, JobId job_id) {
     if (version != store_version_ || state_.find(job_id)) continue;
     WQ_TRY_SET(Queue * queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
+    open_gates(wall_ms());
     return view_of_stored(std::move(stored), *queue);
   }
 }

@@ -34,6 +34,17 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   }
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
+  if (fields & config_key_rate) into.key_rate = from.key_rate;
+  if (fields & config_throttle) into.throttle = from.throttle;
+}
+
+// Until the first of the rate keys that are shut lets a job begin; 0 = there is none.
+int64_t key_wait_ms(const Queue& queue, int64_t now_ms) {
+  int64_t due_ms = INT64_MAX;
+  for (const auto& [name, gate] : queue.gates) {
+    if (gate->shut) due_ms = std::min(due_ms, gate->due_ms);
+  }
+  return due_ms == INT64_MAX ? 0 : due_ms - now_ms;
 }
 
 // The moment the oldest ready job became ready; INT64_MAX: none is. Behind the jobs that were put
@@ -218,9 +229,13 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
       out.bytes[i] = queue->bytes[i];
     }
     out.totals = queue->totals;
-    out.parked = queue->parked;
     const int64_t now_ms = wall_ms();
+    open_gates(now_ms);
+    out.parked = queue->parked;
     out.rate_wait_ms = queue->rate_wait_ms(now_ms);
+    if (queue->eligible() == 0) {
+      out.rate_wait_ms = std::max(out.rate_wait_ms, key_wait_ms(*queue, now_ms));
+    }
     if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
     if (const Job* oldest = queue->leased.front()) {
       out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);

@@ -37,6 +37,7 @@ enum class EventKind : uint8_t {
   dropped = 18,         // for a newer one, or over the caps of the dead letters
   batch_finished = 19,  // job: the batch; `count`: its members
   skipped = 21,         // its group was full
+  key_cools = 20,       // the rate key of the job, for its exceptions; time_ms: until then
 };
 
 struct Event {

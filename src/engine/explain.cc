@@ -74,11 +74,35 @@ std::string head_line(const JobView& job, const QueuePicture& queue, int64_t now
          std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts);
 }
 
+// What shuts a rate key: of two causes the one that holds longer.
+uint32_t key_cause(const KeyGate& gate, int64_t now_ms) {
+  return gate.breaker.cool_until_ms >= now_ms + gate.wait_ms(now_ms) ? why_cooling : why_rate;
+}
+
+uint32_t parked_causes(const Queue& queue, int64_t now_ms) {
+  uint32_t why = 0;
+  for (const auto& [name, gate] : queue.gates) {
+    if (gate->parked > 0) why |= gate->is_rate() ? key_cause(*gate, now_ms) : why_group;
+  }
+  return why;
+}
+
 // What keeps a parked job back.
-void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) {
+void explain_gate(const Queue& queue, const JobView& job, int64_t now_ms, JobExplanation& out) {
   const auto found = queue.gates.find(gate_name_of(job.body));
   if (!job.parked || found == queue.gates.end()) return;
   const KeyGate& gate = *found->second;
+  if (gate.is_rate()) {
+    const int64_t wait_ms = gate.wait_ms(now_ms);
+    const uint32_t cause = key_cause(gate, now_ms);
+    out.why |= cause;
+    out.until_ms = now_ms + wait_ms;
+    add_line(out.text, std::string(cause == why_cooling
+                                       ? "its rate key cools down after exceptions of its jobs"
+                                       : "its rate key is used up") +
+                           ": the next job of it can begin in " + duration_text(wait_ms));
+    return;
+  }
   out.why |= why_group;
   if (gate.free_slots() == 0) {
     add_line(out.text, "its group is full: " + std::to_string(gate.running) + " of " +
@@ -91,7 +115,9 @@ void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) 
 void explain_ready(int64_t now_ms, JobExplanation& out) {
   out.why |= queue_causes(out.queue, out.text);
   out.why |= rate_cause(out.queue, out.text);
-  if (out.queue.rate_wait_ms > 0) out.until_ms = now_ms + out.queue.rate_wait_ms;
+  if (out.queue.rate_wait_ms > 0) {
+    out.until_ms = std::max(out.until_ms, now_ms + out.queue.rate_wait_ms);
+  }
   if (out.ahead > 0) {
     out.why |= why_behind;
     add_line(out.text, std::string(out.ahead_exact ? "" : "up to ") + plural(out.ahead, "job") +
@@ -257,6 +283,7 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
       continue;
     }
     const Now at = now();
+    open_gates(at.wall_ms);
     JobExplanation out;
     out.state = job.state;
     out.reason = job.reason;
@@ -266,7 +293,7 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
       case JobState::ready:
         out.ahead = jobs_ahead(*queue, lane, job.ready_seq, out.ahead_exact);
         explain_turn(*queue, lane, out);
-        explain_group(*queue, job, out);
+        explain_gate(*queue, job, at.wall_ms, out);
         explain_ready(at.wall_ms, out);
         break;
       case JobState::delayed:
@@ -311,8 +338,11 @@ Result<QueueExplanation> Engine::explain_queue(QueueId id) {
   if (out.queue.parked > 0) {
     add_line(out.text, plural(out.queue.parked, "ready job") +
                            (out.queue.parked == 1 ? " is" : " are") +
-                           " parked: as many of the same group are leased or running as may be");
-    if (out.queue.parked == ready) out.why |= why_group;
+                           " parked: their group is full, or their rate key is shut");
+    if (out.queue.parked == ready) {
+      out.why |= parked_causes(*queue, wall_ms());
+      out.queue.rate_wait_ms = stats.rate_wait_ms;
+    }
   }
   if (out.why == 0) {
     out.leasable =

@@ -11,6 +11,14 @@
 // from the leases, so they can not leak. settle_gate() is called after each change of a gate and is
 // the only place that opens and shuts it.
 //
+// A rate key has a gate of the same kind, with no slots but a TAT (rate.h): the lease that takes a
+// job charges it with the cost of the job, in the same record. It is shut while its first job in
+// order costs more than there is, so that a dear job is not overtaken for ever by cheap ones; and
+// while it cools down, for which the exceptions of its jobs are counted (throttle.h). When
+// it opens is a matter of time alone: State::pass_time() settles what is due. It knows of time only
+// what it is told, so a key may look shut for too long, but a lease tells it first. A job has a
+// group or a rate key, not both.
+//
 // Stored: the jobs of a line have their index rows under the line's number (line_key), and each
 // gate that has waiting jobs a row in the family meta:
 //
@@ -23,7 +31,11 @@
 // group stays in the order of the queue, whoever its jobs are of, so `tenant` (of that first job,
 // as far as memory knew it) is a hint that is put right when the line is read. The turn is that of
 // a tenant.
+//   'k' queue:4 rate key    ->  tat:8 cool_until:8 exceptions:2 number:8, then the time:8 of each
+//                               exception that counts, then the same
 //
+// That of a rate key stays until the TAT and what the throttle knows are in the past, with number 0
+// and no line if none waits.
 // The number is the place of the job that began the lines. It is never used twice in a queue, so
 // what a clear leaves behind can not be mistaken for the rows of a later line.
 // Thread model: as State's, which it is a part of; the codec is pure functions.
@@ -49,6 +61,8 @@ struct LineRow {
 
 struct GateRow {
   uint32_t limit = 0;  // of a group; 0 = the queue's
+  int64_t tat_ns = 0;  // of a rate key
+  Breaker breaker = {};
   uint64_t number = 0;
   std::vector<LineRow> lines = {};
 };
@@ -59,8 +73,8 @@ struct GateKey {
 };
 std::string gate_row_key(QueueId queue, const GateName& name);
 std::optional<GateKey> parse_gate_row_key(std::string_view key);
-std::string encode_gate_row(const GateRow& row);
-std::optional<GateRow> decode_gate_row(std::string_view bytes);
+std::string encode_gate_row(char kind, const GateRow& row);
+std::optional<GateRow> decode_gate_row(char kind, std::string_view bytes);
 
 // What a checkpoint does to the row of a gate.
 struct GateChange {
@@ -68,8 +82,10 @@ struct GateChange {
   std::optional<std::string> value;  // none: the row goes
 };
 
-// What the line of a ready job is of: its group, else its tenant; empty = it stands in none.
+// What the line of a ready job is of: its group or its rate key, else its tenant; empty = it stands
+// in none.
 inline GateName gate_name_of(const JobTraits& traits) {
+  if (!traits.rate_key.empty()) return {GateName::rate_key, traits.rate_key};
   return traits.parks() ? GateName(GateName::group, traits.group)
                         : GateName(GateName::tenant, traits.tenant);
 }
@@ -78,16 +94,16 @@ inline GateName gate_name_of(const Job& job) {
 }
 std::string gate_name_of(const BodyRef& body);
 
-// Whether the job waits for a slot of its group.
+// Whether the job waits for a slot of its group, or for its rate key.
 bool is_parked(const Job& job);
 
-// The jobs of one lane and of the lines that it lists, in order: all of them, or those
-// that may be leased. Taking one of these changes nothing but KeyGate::picked; the caller sets it
-// back in the gates of `picked`.
+// The jobs of one lane and of the lines that it lists, in order: all of them, or those that may be
+// leased. Taking one of these changes nothing but what KeyGate::pick() does; the caller sets that
+// back in the gates of `picked`, of which some may come twice.
 class LanePicker {
  public:
   explicit LanePicker(const Lane& lane);
-  LanePicker(const Lane& lane, std::vector<KeyGate*>& picked);
+  LanePicker(const Lane& lane, std::vector<KeyGate*>& picked, int64_t now_ms);
   // Null: there is none in memory. If cold() is a lane then, its first job comes next.
   Job* next();
   const Lane* cold() const { return cold_; }
@@ -102,10 +118,12 @@ class LanePicker {
   };
   static bool later(const Again& a, const Again& b) { return a.position > b.position; }
   void skip_shut();
+  bool may_give(const Lane* line, const Job* job);
   Job* take(Lane* line, Job* job);
 
   const Lane& lane_;
   std::vector<KeyGate*>* picked_ = nullptr;  // null: all jobs
+  int64_t now_ms_ = 0;
   Job* own_;
   LineOrder::const_iterator open_;
   LineOrder::const_iterator shut_;

@@ -23,7 +23,7 @@ struct Counts {
   uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
   std::map<std::pair<std::string, uint8_t>, uint64_t> by_line;
-  std::map<std::string, uint64_t> slots;  // leased and running jobs, by group
+  std::map<std::string, uint64_t> slots;  // leased and running jobs, by the names of their groups
 };
 
 class Scanner {

@@ -35,8 +35,9 @@ struct Job {
   ListLink timer;    // the ordered part of a TimerQueue: due, deadline or expiry, by the state
   int64_t timer_ms = 0;
   Queue* queue = nullptr;
-  KeyGate* gate = nullptr;  // of its group, while it is ready, leased or running
-  uint64_t line = 0;          // ready jobs of a group: the number of their line
+  KeyGate* gate = nullptr;  // of its group while it is ready, leased or running; of its rate key
+                            // while it is ready
+  uint64_t line = 0;        // ready jobs of a gate: the number of their line
   JobId id = 0;
   uint64_t position =
       0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq

@@ -96,8 +96,15 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.more |= over();
     refill_empty_heads();
   }
+  open_gates(now.wall_ms);
   wake_rated(now.wall_ms);
   return due;
+}
+
+// Rate keys whose time has come.
+void Engine::open_gates(int64_t now_ms) {
+  state_.pass_time(now_ms);
+  if (!state_.wake_queue.empty()) wake_waiters(CommandType::rate_rebase);
 }
 
 void Engine::watch_rate(Queue* queue) {
@@ -165,6 +172,7 @@ int64_t Engine::next_due_wait_ms() {
     if (!queue) continue;
     wait_ms = std::min(wait_ms, queue->rate_wait_ms(now_ms));
   }
+  if (!WQ_PLANTED(key_wakes_nobody)) wait_ms = std::min(wait_ms, state_.gate_due_ms() - now_ms);
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }

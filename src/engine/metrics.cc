@@ -137,7 +137,7 @@ constexpr QueueMetric queue_metrics[] = {
     {"wq_queue_jobs_dead", "gauge", "Dead letters.", WQ_COUNT(dead)},
     {"wq_queue_slots_max", "gauge", "Bound of leased and running jobs; 0 is none.",
      [](const QueueStats& s) { return double(s.max_running); }},
-    {"wq_queue_jobs_parked", "gauge", "Ready jobs that wait for a slot of their group.",
+    {"wq_queue_jobs_parked", "gauge", "Ready jobs that wait for their group or rate key.",
      [](const QueueStats& s) { return double(s.parked); }},
     {"wq_queue_rate_wait_seconds", "gauge", "Until the rate lets the next job begin.",
      [](const QueueStats& s) { return seconds(s.rate_wait_ms); }},

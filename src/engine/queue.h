@@ -89,11 +89,13 @@ inline Lanes::const_iterator lane_place(const Lanes& lanes, uint8_t priority) {
       [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
 }
 
-// What a job waits in a line of its own for: its group, or the turn of its tenant. Owned, as a map
-// key or as the name of a line in the store, it is one text: the kind and then the key.
+// What a job waits in a line of its own for: its group, its rate key, or the turn of its tenant.
+// Owned, as a map key or as the name of a line in the store, it is one text: the kind and then the
+// key.
 struct GateName {
   static constexpr char group = 'g';
   static constexpr char tenant = 'h';
+  static constexpr char rate_key = 'k';
 
   GateName() = default;
   GateName(char of_kind, std::string_view of_key)
@@ -111,25 +113,36 @@ inline bool operator==(const std::string& owned, const GateName& name) {
   return !owned.empty() && owned[0] == name.kind && std::string_view(owned).substr(1) == name.key;
 }
 
-// One group or tenant of a queue; see gate.h.
+// One group, rate key or tenant of a queue; see gate.h.
 struct KeyGate {
   Queue* queue = nullptr;
-  std::string name;      // owned; see GateName
-  uint32_t limit = 0;    // of a group; 0 = the queue's
-  uint32_t picked = 0;   // by the lease under construction
-  uint64_t running = 0;  // leased and running jobs
-  uint64_t waiting = 0;  // ready jobs
-  uint64_t parked = 0;   // ready jobs that no slot is free for
-  uint64_t number = 0;   // of its lines; 0 = it has none
-  uint64_t homed = 0;    // of a tenant: lines of groups that take its turns
-  bool changed = false;  // in State::changed_gates_
-  bool stored = false;   // the store has a row of it
+  std::string name;           // owned; see GateName
+  uint32_t limit = 0;         // of a group; 0 = the queue's
+  uint32_t picked = 0;        // by the lease under construction
+  uint64_t running = 0;       // leased and running jobs; none at a rate key
+  uint64_t waiting = 0;       // ready jobs
+  uint64_t parked = 0;        // ready jobs that no slot is free for, or all of a key that is shut
+  uint64_t number = 0;        // of its lines; 0 = it has none
+  uint64_t homed = 0;         // of a tenant: lines of groups that take its turns
+  int64_t tat_ns = 0;         // of a rate key; see rate.h
+  Breaker breaker;            // of a rate key; see throttle.h
+  int64_t picked_tat_ns = 0;  // with the jobs of the lease under construction
+  int64_t due_ms = 0;        // in State::timed_gates_: when to settle it again; 0 = it is not there
+  bool shut = false;         // a rate key: used up or cooling when it was settled last
+  bool passed_over = false;  // a rate key: the lease under construction came to a job too dear
+  bool changed = false;      // in State::changed_gates_
+  bool stored = false;       // the store has a row of it
   Lanes lines;
 
   bool is_tenant() const { return name[0] == GateName::tenant; }
   bool has_lines() const { return waiting > 0 || homed > 0; }
+  bool is_rate() const { return name[0] == GateName::rate_key; }
   uint64_t limit_now() const;
   uint64_t free_slots() const;
+  bool has_room(const Job* job, int64_t now_ms);  // for `job`, besides what is picked
+  void pick(const Job& job, int64_t now_ms);
+  int64_t wait_ms(int64_t now_ms) const;  // a rate key: until its first job may be leased
+  int64_t kept_until_ms() const;          // a rate key: from then on it is as good as new
   Lane* find_line(uint8_t priority) const {
     const auto place = lane_place(lines, priority);
     return place != lines.end() && (*place)->priority == priority ? place->get() : nullptr;
@@ -178,15 +191,17 @@ struct Queue {
   uint64_t history_next = 1;
 
   Lanes lanes;
-  Gates gates;                // groups with ready, leased or running jobs, tenants with ready ones
+  Gates gates;  // groups with ready, leased or running jobs, rate keys in use, tenants with ready
   uint64_t tenant_lanes = 0;  // 0: nobody takes turns
   uint64_t next_turn = 1;     // 0 while rows are loaded: turns are as stored
-  uint64_t parked = 0;        // ready jobs that wait for a slot of their group
-  int64_t rate_tat_ns = 0;    // see rate.h
-  PlaceList leased;           // leased and running, in lease order
-  PlaceList dead;             // resident dead jobs, by dead seq
-  WaitList waiters;           // first come, first woken
-  bool changed = false;       // in State::changed_queues
+  uint64_t parked = 0;        // ready jobs that wait for their group or rate key
+  int64_t keys_ms =
+      INT64_MAX;            // when a lease looked last; if time goes back, TATs are to be rebased
+  int64_t rate_tat_ns = 0;  // see rate.h
+  PlaceList leased;         // leased and running, in lease order
+  PlaceList dead;           // resident dead jobs, by dead seq
+  WaitList waiters;         // first come, first woken
+  bool changed = false;     // in State::changed_queues
   bool deleted = false;
   bool wake_wanted = false;   // in State::wake_queue
   int64_t dead_due_ms = 0;    // no dead letter is over a cap before; 0 = to be looked at
@@ -238,6 +253,7 @@ struct Queue {
 // A lowered limit never cuts what runs.
 inline uint64_t KeyGate::free_slots() const {
   if (is_tenant()) return UINT64_MAX;
+  if (is_rate()) return shut ? 0 : UINT64_MAX;
   const uint64_t held = running + picked;
   return held >= limit_now() ? 0 : limit_now() - held;
 }

@@ -191,6 +191,8 @@ struct EnvelopeView {
   uint32_t headers_count = 0;
   Bytes group;   // empty = none
   Bytes tenant;  // empty = none
+  Bytes rate_key;
+  uint32_t rate_cost = 1;
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count

@@ -342,6 +342,10 @@ const char* check_traits(const JobTraits& traits) {
       releases != (traits.overlap_ms != 0)) {
     return "delay of an overlap";
   }
+  if (traits.rate_key.size() > key_bytes_max) return "length of a rate key";
+  if (traits.rate_cost == 0 || traits.rate_cost > rate_count_max) return "cost of a job";
+  if (traits.rate_key.empty() && traits.rate_cost != 1) return "cost without a rate key";
+  if (!traits.rate_key.empty() && !traits.group.empty()) return "rate key beside a group";
   return check_keys(traits);
 }
 
@@ -401,6 +405,15 @@ const char* check_rate(const RateLimit& rate) {
   return nullptr;
 }
 
+const char* check_throttle(const Throttle& throttle) {
+  if (throttle.count == 0) return throttle == Throttle() ? nullptr : "throttle without a count";
+  if (throttle.count > throttle_count_max) return "count of the throttle";
+  for (const int64_t span_ms : {throttle.window_ms, throttle.cool_ms}) {
+    if (span_ms < 1 || span_ms > rate_window_ms_max) return "time of the throttle";
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const char* check_config(const QueueConfig& config) {
@@ -420,6 +433,8 @@ const char* check_config(const QueueConfig& config) {
   }
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
+  if (const char* reason = check_rate(config.key_rate)) return reason;
+  if (const char* reason = check_throttle(config.throttle)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }

@@ -94,6 +94,12 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_rate_count(config.rate.count);
   table.add_rate_burst(config.rate.burst);
   table.add_group_limit(config.group_limit);
+  table.add_key_rate_window_ms(config.key_rate.window_ms);
+  table.add_key_rate_count(config.key_rate.count);
+  table.add_key_rate_burst(config.key_rate.burst);
+  table.add_throttle_window_ms(config.throttle.window_ms);
+  table.add_throttle_cool_ms(config.throttle.cool_ms);
+  table.add_throttle_count(config.throttle.count);
   return table.Finish();
 }
 
@@ -213,6 +219,7 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   const auto chain = put_bytes(b, as_bytes(traits.chain));
   const auto group = put_bytes(b, as_bytes(traits.group));
   const auto tenant = put_bytes(b, as_bytes(traits.tenant));
+  const auto rate_key = put_bytes(b, as_bytes(traits.rate_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -232,6 +239,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_tenant(tenant);
   table.add_overlap_ms(traits.overlap_ms);
   table.add_overlap(static_cast<uint8_t>(traits.overlap));
+  table.add_rate_key(rate_key);
+  table.add_rate_cost(traits.rate_cost);
   return table.Finish();
 }
 

@@ -70,6 +70,8 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.tenant = as_text(vector_bytes(table->tenant()));
   traits.overlap = static_cast<OverlapRule>(table->overlap());
   traits.overlap_ms = table->overlap_ms();
+  traits.rate_key = as_text(vector_bytes(table->rate_key()));
+  traits.rate_cost = table->rate_cost();
   return traits;
 }
 
@@ -149,6 +151,8 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.keep_done_age_ms = table->keep_done_age_ms();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
+  out.key_rate = {table->key_rate_count(), table->key_rate_burst(), table->key_rate_window_ms()};
+  out.throttle = {table->throttle_count(), table->throttle_window_ms(), table->throttle_cool_ms()};
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -164,8 +168,8 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
     JobTraits& traits = envelope.traits;
-    for (std::string_view* view :
-         {&traits.key, &traits.idempotency_key, &traits.group, &traits.chain, &traits.tenant}) {
+    for (std::string_view* view : {&traits.key, &traits.idempotency_key, &traits.group,
+                                   &traits.rate_key, &traits.chain, &traits.tenant}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -204,6 +208,8 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   if (const fb::Traits* traits = table->traits()) {
     view.group = vector_bytes(traits->group());
     view.tenant = vector_bytes(traits->tenant());
+    view.rate_key = vector_bytes(traits->rate_key());
+    view.rate_cost = traits->rate_cost();
   }
   return view;
 }

@@ -206,6 +206,16 @@ void add_config(JsonLine& json, const QueueConfig& config) {
     json.number("rate_burst", config.rate.burst);
     json.time("rate_window_ms", config.rate.window_ms);
   }
+  if (config.key_rate.count != 0) {
+    json.number("key_rate_count", config.key_rate.count);
+    json.number("key_rate_burst", config.key_rate.burst);
+    json.time("key_rate_window_ms", config.key_rate.window_ms);
+  }
+  if (config.throttle.count != 0) {
+    json.number("throttle_count", config.throttle.count);
+    json.time("throttle_window_ms", config.throttle.window_ms);
+    json.time("throttle_cool_ms", config.throttle.cool_ms);
+  }
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
     json.number("backoff_jitter_permille", config.backoff.jitter_permille);

@@ -216,9 +216,9 @@ Status Engine::load_schedules() {
   return cursor->status();
 }
 
-// Groups and tenants with waiting jobs are always known.
+// Groups and tenants with waiting jobs are always known, and rate keys that are in use.
 Status Engine::load_gates() {
-  for (const char kind : {GateName::group, GateName::tenant}) {
+  for (const char kind : {GateName::group, GateName::tenant, GateName::rate_key}) {
     const std::string first(1, kind);
     const auto cursor = store_->scan(Family::meta, first, prefix_end(first));
     for (; cursor->valid(); cursor->next()) {

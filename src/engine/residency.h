@@ -63,7 +63,7 @@ bool is_live_row(const Queue* queue, const JobRow& row);
 struct LanePage {
   QueueId queue = 0;
   uint8_t priority = 0;
-  std::string gate;   // set: of the line of this group or tenant
+  std::string gate;   // set: of the line of this group, rate key or tenant
   uint64_t line = 0;  // and its number
   uint64_t low = 0;   // where the page starts and ends, as ready seqs
   uint64_t next_low = 0;

@@ -67,6 +67,7 @@ Queue* State::load_queue(const QueueRow& row) {
 
 void State::remove_queue(Queue* queue) {
   if (observer) observer->deleting(*queue);
+  forget_keys(queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -264,7 +265,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   job->epoch = queue->epoch(JobState::ready);
   job->since_ms = now_ms;
   job->position = front ? queue->next_front_seq-- : queue->next_tail_seq++;
-  if (job->traits && !gate_name_of(*job).empty()) enter_line(job);
+  if (!gate_name_of(*job).empty()) enter_line(job);
   Lane& lane = lane_of(job);
   ++lane.count;
   if (front) {
@@ -311,7 +312,9 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   count_in(job);
   hold_slot(job);
-  if (job->traits) on_leased(*this, *job, now_ms);
+  if (!job->traits) return;
+  charge_key(*job);
+  on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {

@@ -49,6 +49,9 @@ struct JobTraits {
 
   std::string_view tenant = {};  // tenants of a queue are served by turns; empty = the common one
 
+  std::string_view rate_key = {};  // jobs of one key share a rate; empty = none
+  uint32_t rate_cost = 1;          // of it; goes with the key
+
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
   // Whether it stands in the line of its group while it is ready.

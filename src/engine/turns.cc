@@ -128,8 +128,8 @@ uint64_t first_place(const Lane& lane) {
   return place;
 }
 
-TurnPicker::TurnPicker(const Lane& level, std::vector<KeyGate*>& picked)
-    : picked_(picked), level_(level, picked), turns_(level.turns.get()) {
+TurnPicker::TurnPicker(const Lane& level, std::vector<KeyGate*>& picked, int64_t now_ms)
+    : picked_(picked), now_ms_(now_ms), level_(level, picked, now_ms), turns_(level.turns.get()) {
   if (turns_) at_ = turns_->ring.front();
 }
 
@@ -147,7 +147,7 @@ Job* TurnPicker::next() {
   while (!ended_) {
     if (!at_ && again_at_ == again_.size()) return nullptr;
     LanePicker picker =
-        at_ ? LanePicker(*at_, picked_) : LanePicker(std::move(again_[again_at_++]));
+        at_ ? LanePicker(*at_, picked_, now_ms_) : LanePicker(std::move(again_[again_at_++]));
     if (at_) at_ = turns_->ring.next(at_);
     Job* job = take(picker);
     if (!job) continue;

@@ -33,7 +33,7 @@ uint64_t first_place(const Lane& lane);
 // does.
 class TurnPicker {
  public:
-  TurnPicker(const Lane& level, std::vector<KeyGate*>& picked);
+  TurnPicker(const Lane& level, std::vector<KeyGate*>& picked, int64_t now_ms);
   Job* next();                                // null: there is no more in memory
   const Lane* cold() const { return cold_; }  // its first job comes next
   // The order of what follows is known once the jobs so far are leased.
@@ -43,6 +43,7 @@ class TurnPicker {
   Job* take(LanePicker& picker);
 
   std::vector<KeyGate*>& picked_;
+  const int64_t now_ms_;
   LanePicker level_;  // if there are no turns
   const Turns* turns_;
   const Lane* at_ = nullptr;       // the next one of the ring

@@ -8,6 +8,7 @@
 
 #include "base/codec.h"
 #include "engine/rate.h"
+#include "engine/throttle.h"
 #include "io/log.h"
 
 namespace wq {
@@ -94,6 +95,8 @@ struct QueueConfig {
   int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
   RateLimit rate = {};       // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
+  RateLimit key_rate = {};   // of the jobs of each rate key
+  Throttle throttle = {};    // the same, on exceptions
   // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
   uint64_t max_depth = 0;
   uint64_t max_bytes = 0;

@@ -82,8 +82,19 @@ JobTraits SampleMaker::traits() {
     out.overlap = static_cast<OverlapRule>(prng_.below(3));
     if (out.overlap == OverlapRule::release)
       out.overlap_ms = std::max<int64_t>(1, up_to_delay_max());
+  } else if (prng_.below(2) == 0) {
+    out.rate_key = keep("r" + bytes(key_bytes_max - 1));
+    out.rate_cost = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
   }
   if (prng_.below(2) == 0) out.tenant = keep("t" + bytes(key_bytes_max - 1));
+  return out;
+}
+
+RateLimit SampleMaker::rate() {
+  RateLimit out;
+  out.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+  out.burst = 1 + static_cast<uint32_t>(prng_.below(out.count));
+  out.window_ms = 1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
   return out;
 }
 
@@ -151,11 +162,11 @@ QueueConfig SampleMaker::config() {
   out.keep_done_count = static_cast<uint32_t>(prng_.next());
   out.keep_done_age_ms = static_cast<int64_t>(prng_.below(1'000'000));
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) out.rate = rate();
+  if (prng_.below(2) == 0) out.key_rate = rate();
   if (prng_.below(2) == 0) {
-    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
-    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
-    out.rate.window_ms =
-        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+    out.throttle = {1 + static_cast<uint32_t>(prng_.below(throttle_count_max)), rate().window_ms,
+                    rate().window_ms};
   }
   return out;
 }

@@ -41,6 +41,7 @@ class SampleMaker {
   JobTraits traits();  // half of the time none
   void add_chain(JobTraits& traits);
   QueueConfig config();
+  RateLimit rate();
   Bytes envelope();                   // lives as long as this object
   Command command(CommandType type);  // its views live as long as this object
   JobRow job_row();
