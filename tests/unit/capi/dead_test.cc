@@ -184,7 +184,7 @@ TEST_F(CapiDead, ManyByFilter) {
   filter.entries_count = 2;
   EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
   filter = WQ_DEAD_FILTER_INIT;
-  filter.reason = 3;
+  filter.reason = 9;
   EXPECT_CODE(WQ_E_UNSUPPORTED, replay(filter, 0));
   filter.reason = WQ_DEAD_LEASE_EXPIRED;
   filter.from_ms = -1;
