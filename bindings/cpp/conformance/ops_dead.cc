@@ -68,8 +68,12 @@ void many(Runner& r, const Line& line, Many change) {
   r.print(outcome(report.result) + (ok ? " changed=" + std::to_string(report.changed) : ""));
 }
 
-void replay_many(Runner& r, const Line& line) { many(r, line, &wq::DeadLetters::replay_many); }
-void remove_many(Runner& r, const Line& line) { many(r, line, &wq::DeadLetters::remove_many); }
+void replay_many(Runner& r, const Line& line) {
+  many(r, line, &wq::DeadLetters::replay_many);
+}
+void remove_many(Runner& r, const Line& line) {
+  many(r, line, &wq::DeadLetters::remove_many);
+}
 
 void purge(Runner& r, const Line& line) {
   const auto removed = r.queue_of(line).dead().purge(call_of(line));

@@ -31,9 +31,9 @@ void status(Runner& r, const Line& line) {
   const std::string flags = bit_words(told->flags, {{WQ_FLOW_SEALED, "sealed"},
                                                     {WQ_FLOW_CANCELLED, "cancelled"},
                                                     {WQ_FLOW_FINISHED, "finished"}});
-  r.print("ok total=" + std::to_string(told->total) + " pending=" +
-          std::to_string(told->pending) + " done=" + std::to_string(told->done) + " failed=" +
-          std::to_string(told->failed) + " cancelled=" + std::to_string(told->cancelled) +
+  r.print("ok total=" + std::to_string(told->total) + " pending=" + std::to_string(told->pending) +
+          " done=" + std::to_string(told->done) + " failed=" + std::to_string(told->failed) +
+          " cancelled=" + std::to_string(told->cancelled) +
           (flags.empty() ? "" : " flags=" + flags) + (told->follow_up_id ? " follow_up=yes" : ""));
 }
 
@@ -65,18 +65,18 @@ void put(Runner& r, const Line& line) {
 }
 
 void print_cron(Runner& r, const wq_cron& cron) {
-  std::string text = quoted(cron.name) + " queue=" + queue_word(cron.queue_name) +
-                     " expression=" + quoted(cron.expression);
-  if (cron.zone.len) text += " zone=" + quoted(cron.zone);
+  std::string text = quoted(wq::Bytes(cron.name)) +
+                     " queue=" + queue_word(wq::Bytes(cron.queue_name)) +
+                     " expression=" + quoted(wq::Bytes(cron.expression));
+  if (cron.zone.len) text += " zone=" + quoted(wq::Bytes(cron.zone));
   if (cron.flags & WQ_CRON_PAUSED) text += " flags=paused";
   text += if_set("catch_up", cron.catch_up);
   if (cron.priority != 100) text += " priority=" + std::to_string(cron.priority);
   text += if_set("max_attempts", cron.max_attempts);
-  if (cron.payload.len) text += " payload=" + quoted(cron.payload);
+  if (cron.payload.len) text += " payload=" + quoted(wq::Bytes(cron.payload));
   for (std::size_t i = 0; i < cron.headers_count; i++) {
     const wq_header& header = cron.headers[i];
-    text += " header=" +
-            quoted(wq::Bytes(header.name).str() + "=" + wq::Bytes(header.value).str());
+    text += " header=" + quoted(wq::Bytes(header.name).str() + "=" + wq::Bytes(header.value).str());
   }
   r.row(text);
 }
@@ -131,11 +131,10 @@ void cron_next(Runner& r, const Line& line) {
 
 }  // namespace
 
-const Table flow_ops{{"flow_create", create},       {"flow_seal", seal},
-                     {"flow_cancel", cancel},       {"flow_status", status},
-                     {"flow_list", list},           {"cron_put", put},
-                     {"cron_get", cron_get},        {"cron_list", cron_list},
-                     {"cron_remove", cron_remove},  {"cron_pause", cron_pause},
-                     {"cron_resume", cron_resume},  {"cron_next", cron_next}};
+const Table flow_ops{
+    {"flow_create", create},    {"flow_seal", seal},          {"flow_cancel", cancel},
+    {"flow_status", status},    {"flow_list", list},          {"cron_put", put},
+    {"cron_get", cron_get},     {"cron_list", cron_list},     {"cron_remove", cron_remove},
+    {"cron_pause", cron_pause}, {"cron_resume", cron_resume}, {"cron_next", cron_next}};
 
 }  // namespace conformance

@@ -47,8 +47,8 @@ void explain(Runner& r, const Line& line) {
   const auto told = queue->explain(token.id);
   if (!told) return r.print(failure(told));
   const std::string why = bit_words(told->raw.causes, causes);
-  r.print("ok state=" + std::string(states.at(told->raw.state)) + " causes=" +
-          (why.empty() ? "none" : why) + " ahead=" + std::to_string(told->raw.ahead));
+  r.print("ok state=" + std::string(states.at(told->raw.state)) +
+          " causes=" + (why.empty() ? "none" : why) + " ahead=" + std::to_string(told->raw.ahead));
 }
 
 void lease(Runner& r, const Line& line) {

@@ -51,8 +51,8 @@ wq::QueueConfig config_of(Runner& r, const Line& line) {
     config.keep_done = wq::KeepDone{line.u32("keep_done_count"), line.millis("keep_done_age_ms")};
   }
   if (has_any(line, {"rate_count", "rate_burst", "rate_window_ms"})) {
-    config.rate = wq::Rate{line.u32("rate_count"), line.millis("rate_window_ms"),
-                           line.u32("rate_burst")};
+    config.rate =
+        wq::Rate{line.u32("rate_count"), line.millis("rate_window_ms"), line.u32("rate_burst")};
   }
   config.group_limit = number<std::uint32_t>(line, "group_limit");
   if (line.has("version")) config.version = r.versions.at(line.text("version"));
@@ -105,11 +105,21 @@ void config(Runner& r, const Line& line) {
   r.print(text + if_set("consumers_paused", config->consumers_paused));
 }
 
-void pause(Runner& r, const Line& line) { r.print(outcome(r.queue_of(line).pause())); }
-void resume(Runner& r, const Line& line) { r.print(outcome(r.queue_of(line).resume())); }
-void disable(Runner& r, const Line& line) { r.print(outcome(r.queue_of(line).disable())); }
-void enable(Runner& r, const Line& line) { r.print(outcome(r.queue_of(line).enable())); }
-void remove(Runner& r, const Line& line) { r.print(outcome(r.queue_of(line).remove())); }
+void pause(Runner& r, const Line& line) {
+  r.print(outcome(r.queue_of(line).pause()));
+}
+void resume(Runner& r, const Line& line) {
+  r.print(outcome(r.queue_of(line).resume()));
+}
+void disable(Runner& r, const Line& line) {
+  r.print(outcome(r.queue_of(line).disable()));
+}
+void enable(Runner& r, const Line& line) {
+  r.print(outcome(r.queue_of(line).enable()));
+}
+void remove(Runner& r, const Line& line) {
+  r.print(outcome(r.queue_of(line).remove()));
+}
 
 void close_queue(Runner& r, const Line& line) {
   wq::Queue queue = r.queue_of(line);
@@ -140,22 +150,14 @@ void stats(Runner& r, const Line& line) {
     text += " " + std::string(key) + "=" + std::to_string(value);
   }
   const std::pair<const char*, std::uint64_t> totals[] = {
-      {"enqueued_total", s.enqueued_total},
-      {"leased_total", s.leased_total},
-      {"acked_total", s.acked_total},
-      {"nacked_total", s.nacked_total},
-      {"failed_total", s.failed_total},
-      {"released_total", s.released_total},
-      {"expired_total", s.expired_total},
-      {"dead_total", s.dead_total},
-      {"replayed_total", s.replayed_total},
-      {"cancelled_total", s.cancelled_total},
-      {"cleared_total", s.cleared_total},
-      {"jobs_expired_total", s.jobs_expired_total},
-      {"dropped_total", s.dropped_total},
-      {"dead_dropped_total", s.dead_dropped_total},
-      {"chain_cut_total", s.chain_cut_total},
-      {"parked", s.parked}};
+      {"enqueued_total", s.enqueued_total},   {"leased_total", s.leased_total},
+      {"acked_total", s.acked_total},         {"nacked_total", s.nacked_total},
+      {"failed_total", s.failed_total},       {"released_total", s.released_total},
+      {"expired_total", s.expired_total},     {"dead_total", s.dead_total},
+      {"replayed_total", s.replayed_total},   {"cancelled_total", s.cancelled_total},
+      {"cleared_total", s.cleared_total},     {"jobs_expired_total", s.jobs_expired_total},
+      {"dropped_total", s.dropped_total},     {"dead_dropped_total", s.dead_dropped_total},
+      {"chain_cut_total", s.chain_cut_total}, {"parked", s.parked}};
   for (const auto& [key, value] : totals) text += if_set(key, value);
   r.print(text);
 }
@@ -165,8 +167,8 @@ void explain(Runner& r, const Line& line) {
   if (!told) return r.print(failure(told));
   const wq_queue_explanation& e = told->raw;
   const std::string why = bit_words(e.causes, causes);
-  r.print("ok status=" + std::string(statuses.at(e.status)) + " causes=" +
-          (why.empty() ? "none" : why) + " leasable=" + std::to_string(e.leasable) +
+  r.print("ok status=" + std::string(statuses.at(e.status)) +
+          " causes=" + (why.empty() ? "none" : why) + " leasable=" + std::to_string(e.leasable) +
           " slots_taken=" + std::to_string(e.slots_taken) +
           " slots_max=" + std::to_string(e.slots_max) + " parked=" + std::to_string(e.parked));
 }
@@ -201,8 +203,8 @@ void enqueue(Runner& r, const Line& line) {
   change(
       r, line,
       [&](const wq::Call& call) { return queue.enqueue(line.text("payload"), options, call); },
-      [as = line.text("as"), q = line.text("q")](
-          Runner& runner, const wq::Result<wq::Enqueued>& result) {
+      [as = line.text("as"), q = line.text("q")](Runner& runner,
+                                                 const wq::Result<wq::Enqueued>& result) {
         tell_enqueued(runner, result, as, q);
       });
 }
@@ -217,8 +219,7 @@ void tell_many(Runner& r, const wq::ManyEnqueued& many, const Line& line) {
   r.print(outcome(many.result) + " accepted=" + std::to_string(many.accepted));
   for (std::size_t i = 0; i < line.parts.size(); i++) {
     const wq_enqueued& job = many.jobs[i];
-    r.row(code_word(job.code) +
-          (job.code == WQ_DUPLICATE ? " job=" + r.name_of(job.job_id) : ""));
+    r.row(code_word(job.code) + (job.code == WQ_DUPLICATE ? " job=" + r.name_of(job.job_id) : ""));
   }
 }
 
@@ -229,8 +230,8 @@ void enqueue_many(Runner& r, const Line& line) {
     jobs.assign(static_cast<std::size_t>(line.number_of("count")),
                 {line.text("payload"), job_options(r, line)});
   }
-  const wq::EnqueueMode mode = line.flag("partial") ? wq::EnqueueMode::up_to_first_refusal
-                                                    : wq::EnqueueMode::all_or_none;
+  const wq::EnqueueMode mode =
+      line.flag("partial") ? wq::EnqueueMode::up_to_first_refusal : wq::EnqueueMode::all_or_none;
   const wq::Queue& queue = r.queue_of(line);
   change(
       r, line, [&](const wq::Call& call) { return queue.enqueue_many(jobs, mode, call); },
@@ -252,10 +253,10 @@ wq::JobOptions job_options(Runner& r, const Line& line) {
     const std::string_view text = value;
     options.headers.push_back({text.substr(0, cut), text.substr(std::min(cut + 1, text.size()))});
   }
-  options.unique = {line.text("unique_key"),
-                    static_cast<wq::UniqueUntil>(
-                        value_of_word(uniques, line.text("unique_until", "none"))),
-                    line.millis("unique_ttl_ms")};
+  options.unique = {
+      line.text("unique_key"),
+      static_cast<wq::UniqueUntil>(value_of_word(uniques, line.text("unique_until", "none"))),
+      line.millis("unique_ttl_ms")};
   options.debounce = {line.text("debounce_key"), line.millis("debounce_ms"),
                       line.millis("debounce_max_ms")};
   options.idempotency = {line.text("idempotency_key"), line.millis("idempotency_ms")};
@@ -274,13 +275,11 @@ wq::NextJob next_job(Runner& r, const Line& part) {
   return {part.text("q"), part.text("payload"), job_options(r, part)};
 }
 
-const Table queue_ops{{"queue", open_queue},     {"configure", configure},
-                      {"config", config},        {"pause", pause},
-                      {"resume", resume},        {"disable", disable},
-                      {"enable", enable},        {"delete", remove},
-                      {"queue_close", close_queue}, {"clear", clear},
-                      {"stats", stats},          {"queue_explain", explain},
-                      {"errors", errors},        {"enqueue", enqueue},
-                      {"enqueue_many", enqueue_many}};
+const Table queue_ops{
+    {"queue", open_queue}, {"configure", configure}, {"config", config},
+    {"pause", pause},      {"resume", resume},       {"disable", disable},
+    {"enable", enable},    {"delete", remove},       {"queue_close", close_queue},
+    {"clear", clear},      {"stats", stats},         {"queue_explain", explain},
+    {"errors", errors},    {"enqueue", enqueue},     {"enqueue_many", enqueue_many}};
 
 }  // namespace conformance

@@ -13,16 +13,16 @@ void get(Runner& r, const Line& line) {
 }
 
 void put(Runner& r, const Line& line) {
-  const auto version = r.store.kv().put(line.must("key"), line.text("value"),
-                                        kv_options(r, line), call_of(line));
+  const auto version =
+      r.store.kv().put(line.must("key"), line.text("value"), kv_options(r, line), call_of(line));
   if (!version) return r.print(failure(version));
   if (*version && line.has("as")) r.versions[line.text("as")] = **version;
   r.print(word(version->outcome));
 }
 
 void add(Runner& r, const Line& line) {
-  const auto sum = r.store.kv().add(line.must("key"), line.number_of("delta"),
-                                    kv_options(r, line), call_of(line));
+  const auto sum = r.store.kv().add(line.must("key"), line.number_of("delta"), kv_options(r, line),
+                                    call_of(line));
   if (!sum) return r.print(failure(sum));
   r.print(*sum ? "ok sum=" + std::to_string(**sum) : word(sum->outcome));
 }
@@ -112,10 +112,8 @@ wq::KvOptions kv_options(Runner& r, const Line& line) {
   return options;
 }
 
-const Table row_ops{{"kv_get", get},         {"kv_put", put},
-                    {"kv_add", add},         {"kv_erase", erase},
-                    {"kv_list", list},       {"lock_take", take},
-                    {"lock_extend", extend}, {"lock_release", release},
-                    {"transact", transact}};
+const Table row_ops{{"kv_get", get},         {"kv_put", put},           {"kv_add", add},
+                    {"kv_erase", erase},     {"kv_list", list},         {"lock_take", take},
+                    {"lock_extend", extend}, {"lock_release", release}, {"transact", transact}};
 
 }  // namespace conformance

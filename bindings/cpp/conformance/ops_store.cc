@@ -36,9 +36,13 @@ void shutdown(Runner& r, const Line& line) {
   r.print(outcome(r.store.shutdown(line.millis("timeout_ms"))));
 }
 
-void sync(Runner& r, const Line&) { r.print(outcome(r.store.sync())); }
+void sync(Runner& r, const Line&) {
+  r.print(outcome(r.store.sync()));
+}
 
-void checkpoint(Runner& r, const Line&) { r.print(outcome(r.store.checkpoint())); }
+void checkpoint(Runner& r, const Line&) {
+  r.print(outcome(r.store.checkpoint()));
+}
 
 void tick(Runner& r, const Line&) {
   const auto due = r.store.tick();
@@ -65,9 +69,9 @@ void store_stats(Runner& r, const Line&) {
   constexpr std::string_view words[] = {"none", "open", "draining", "poisoned"};
   r.print("ok status=" + std::string(words[stats->status]) +
           " queues=" + std::to_string(stats->queues) + " ready=" + std::to_string(stats->ready) +
-          " delayed=" + std::to_string(stats->delayed) + " leased=" +
-          std::to_string(stats->leased) + " running=" + std::to_string(stats->running) +
-          " dead=" + std::to_string(stats->dead));
+          " delayed=" + std::to_string(stats->delayed) +
+          " leased=" + std::to_string(stats->leased) +
+          " running=" + std::to_string(stats->running) + " dead=" + std::to_string(stats->dead));
 }
 
 void metrics(Runner& r, const Line&) {
@@ -127,21 +131,13 @@ void events_op(Runner& r, const Line&) {
 
 }  // namespace
 
-const Table store_ops{{"open", open},
-                      {"open_again", open_again},
-                      {"close", close},
-                      {"shutdown", shutdown},
-                      {"sync", sync},
-                      {"checkpoint", checkpoint},
-                      {"tick", tick},
-                      {"recovery", recovery},
-                      {"queues", queues},
-                      {"store_stats", store_stats},
-                      {"metrics", metrics},
-                      {"verify", verify},
-                      {"backup", backup},
-                      {"backup_verify", backup_verify},
-                      {"restore", restore},
-                      {"events", events_op}};
+const Table store_ops{{"open", open},       {"open_again", open_again},
+                      {"close", close},     {"shutdown", shutdown},
+                      {"sync", sync},       {"checkpoint", checkpoint},
+                      {"tick", tick},       {"recovery", recovery},
+                      {"queues", queues},   {"store_stats", store_stats},
+                      {"metrics", metrics}, {"verify", verify},
+                      {"backup", backup},   {"backup_verify", backup_verify},
+                      {"restore", restore}, {"events", events_op}};
 
 }  // namespace conformance

@@ -148,7 +148,9 @@ std::string word(wq::Outcome outcome) {
   return name;
 }
 
-std::string word(const wq::Error& error) { return "error WQ_E_" + std::string(error.name()); }
+std::string word(const wq::Error& error) {
+  return "error WQ_E_" + std::string(error.name());
+}
 
 std::string code_word(std::int32_t code) {
   if (code < 0) return word(wq::Error(static_cast<wq::Errc>(code)));

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 
-#include "script.hpp"
+#include <wq.hpp>
+
+#include "script.h"
 
 namespace conformance {
 
@@ -96,10 +98,11 @@ wq::NextJob next_job(Runner& runner, const Line& part);
 wq::KvOptions kv_options(Runner& runner, const Line& line);
 wq::Settle settle_of(Runner& runner, const Line& part, const std::string& kind);
 inline wq::Durability durability_of(const Line& line) {
-  return static_cast<wq::Durability>(
-      value_of_word(durabilities, line.text("durability", "none")));
+  return static_cast<wq::Durability>(value_of_word(durabilities, line.text("durability", "none")));
 }
-inline wq::Call call_of(const Line& line) { return {durability_of(line)}; }
+inline wq::Call call_of(const Line& line) {
+  return {durability_of(line)};
+}
 
 // " key=N", or nothing for 0.
 std::string if_set(std::string_view key, std::uint64_t value);
@@ -116,7 +119,9 @@ void change(Runner& runner, const Line& line, F&& f, T tell) {
   auto pending = std::make_shared<wq::Pending<R>>(
       runner.completions().begin(std::forward<F>(f), durability_of(line)));
   runner.print("begun");
-  runner.under_way[line.text("async")] = [&runner, pending, tell] { tell(runner, pending->wait()); };
+  runner.under_way[line.text("async")] = [&runner, pending, tell] {
+    tell(runner, pending->wait());
+  };
 }
 inline void tell_outcome(Runner& runner, const wq::Result<wq::Outcome>& result) {
   runner.print(outcome(result));

@@ -145,7 +145,9 @@ void overrule(Result<T>& result, const Error& error) {
   result = error;
 }
 template <typename T>
-  requires requires(T& t) { t.result = Error(Errc::closed); }
+requires requires(T& t) {
+  t.result = Error(Errc::closed);
+}
 void overrule(T& many, const Error& error) {
   many.result = error;
 }

@@ -39,19 +39,20 @@ class Bytes {
   constexpr Bytes(const void* data, std::size_t size) : data_(data), size_(size) {}
   Bytes(wq_bytes raw) : data_(raw.data), size_(raw.len) {}
   template <typename T>
-    requires std::convertible_to<const T&, std::string_view>
-  Bytes(const T& text) : Bytes(std::string_view(text)) {}
+  requires std::convertible_to<const T&, std::string_view> Bytes(const T& text)
+      : Bytes(std::string_view(text)) {}
   Bytes(std::string_view text) : data_(text.data()), size_(text.size()) {}
   template <std::ranges::contiguous_range R>
-    requires(!std::convertible_to<const R&, std::string_view> && !std::same_as<R, Bytes> &&
-             sizeof(std::ranges::range_value_t<R>) == 1)
-  Bytes(const R& range) : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
+  requires(!std::convertible_to<const R&, std::string_view> && !std::same_as<R, Bytes> &&
+           sizeof(std::ranges::range_value_t<R>) == 1) Bytes(const R& range)
+      : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
 
   const void* data() const { return data_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::string_view view() const { return {static_cast<const char*>(data_), size_}; }
   std::span<const std::byte> span() const { return {static_cast<const std::byte*>(data_), size_}; }
+  operator std::string_view() const { return view(); }
   std::string str() const { return std::string(view()); }
   wq_bytes raw() const { return {data_, size_}; }
 
@@ -71,7 +72,9 @@ using Millis = std::chrono::milliseconds;
 using Time = std::chrono::time_point<std::chrono::system_clock, Millis>;
 inline constexpr Millis forever{-1};
 
-inline Time to_time(std::int64_t ms) { return Time(Millis(ms)); }
+inline Time to_time(std::int64_t ms) {
+  return Time(Millis(ms));
+}
 // 0 stands for "none" in the C interface.
 inline std::optional<Time> to_optional_time(std::int64_t ms) {
   return ms == 0 ? std::nullopt : std::optional<Time>(to_time(ms));
@@ -141,8 +144,8 @@ class Error {
   Errc code() const { return static_cast<Errc>(raw_.code); }
   std::string_view name() const { return wq_error_name(raw_.code); }
   std::string_view message() const { return raw_.message; }
-  int os_errno() const { return raw_.os_errno; }           // 0: the system had no part in it
-  std::uint64_t offset() const { return raw_.offset; }     // in the file of the message, else 0
+  int os_errno() const { return raw_.os_errno; }        // 0: the system had no part in it
+  std::uint64_t offset() const { return raw_.offset; }  // in the file of the message, else 0
   bool retryable() const { return raw_.flags & WQ_ERROR_RETRYABLE; }
   bool maybe_committed() const { return raw_.flags & WQ_ERROR_MAYBE_COMMITTED; }
   bool fatal() const { return raw_.flags & WQ_ERROR_FATAL; }
@@ -194,7 +197,8 @@ class [[nodiscard]] Result {
 
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  // By value, so that `for (auto& job : *queue.lease())` keeps what it goes over.
+  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
   const Error& error() const { return *std::get_if<1>(&state_); }
@@ -207,7 +211,7 @@ class [[nodiscard]] Result {
     if (!has_value()) detail::no_value(error());
     return **this;
   }
-  T&& value() && {
+  T value() && {
     if (!has_value()) detail::no_value(error());
     return *std::move(*this);
   }

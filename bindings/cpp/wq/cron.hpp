@@ -32,9 +32,10 @@ class Crons {
   Result<CronList> get(Bytes name) const {
     auto list = std::make_shared<CronList::Owner>();
     return detail::value_of<CronList>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_cron_get(raw, name.data(), name.size(), list->out(), err);
-        }),
+        detail::on_store(store_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_cron_get(raw, name.data(), name.size(), list->out(), err);
+                         }),
         [&] { return CronList(list); });
   }
   // In the order of their names, those behind `after`; of one queue if there is one.
@@ -43,11 +44,13 @@ class Crons {
     wq_queue* of = queue && queue->handle() ? queue->handle()->raw.load() : nullptr;
     if (queue && !of) return Error(Errc::closed, "the queue is closed");
     auto list = std::make_shared<CronList::Owner>();
-    return detail::value_of<CronList>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_cron_list(raw, of, after.data(), after.size(), limit, list->out(), err);
-        }),
-        [&] { return CronList(list); });
+    return detail::value_of<CronList>(detail::on_store(store_,
+                                                       [&](wq_store* raw, wq_error* err) {
+                                                         return wq_cron_list(raw, of, after.data(),
+                                                                             after.size(), limit,
+                                                                             list->out(), err);
+                                                       }),
+                                      [&] { return CronList(list); });
   }
   Result<Outcome> remove(Bytes name, const Call& call = {}) const {
     return change(wq_cron_remove, name, call);

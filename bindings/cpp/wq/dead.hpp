@@ -71,9 +71,10 @@ class DeadLetters {
   Result<Answer<Job>> get(Token entry) const {
     wq_batch* batch = nullptr;
     return detail::answer_of<Job>(
-        detail::on_queue(queue_, [&](wq_queue* raw, wq_error* err) {
-          return wq_dead_get(raw, entry.id, entry.generation, &batch, err);
-        }),
+        detail::on_queue(queue_,
+                         [&](wq_queue* raw, wq_error* err) {
+                           return wq_dead_get(raw, entry.id, entry.generation, &batch, err);
+                         }),
         [&] { return detail::only_job(queue_, batch); });
   }
   Result<Outcome> replay(Token entry, const Call& call = {}) const {

@@ -37,9 +37,10 @@ class Flows {
     std::uint64_t flow = 0;
     detail::CallScope scope(call);
     return detail::answer_of<std::uint64_t>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_flow_create(raw, &how, &flow, scope.get(), err);
-        }),
+        detail::on_store(store_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_flow_create(raw, &how, &flow, scope.get(), err);
+                         }),
         [&] { return flow; });
   }
   // No more jobs come from outside.
@@ -55,11 +56,12 @@ class Flows {
   }
   Result<FlowStatus> status(std::uint64_t flow) const {
     FlowStatus status = WQ_FLOW_STATUS_INIT;
-    return detail::value_of<FlowStatus>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_flow_get_status(raw, flow, &status, err);
-        }),
-        [&] { return status; });
+    return detail::value_of<FlowStatus>(detail::on_store(store_,
+                                                         [&](wq_store* raw, wq_error* err) {
+                                                           return wq_flow_get_status(raw, flow,
+                                                                                     &status, err);
+                                                         }),
+                                        [&] { return status; });
   }
   // Newest first; `cursor` 0 begins. A page may be empty though there are more.
   Result<FlowPage> list(std::uint64_t cursor = 0, std::size_t limit = 100) const {
@@ -67,10 +69,11 @@ class Flows {
     page.flows.assign(std::min<std::size_t>(limit, 1001), FlowStatus WQ_FLOW_STATUS_INIT);
     std::size_t count = 0;
     return detail::value_of<FlowPage>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_flow_list(raw, &page.cursor, page.flows.data(), limit, sizeof(FlowStatus),
-                              &count, err);
-        }),
+        detail::on_store(store_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_flow_list(raw, &page.cursor, page.flows.data(), limit,
+                                               sizeof(FlowStatus), &count, err);
+                         }),
         [&] {
           page.flows.resize(count);
           return page;

@@ -58,11 +58,12 @@ class Kv {
   // Outcome::empty: no such row.
   Result<Answer<KvRow>> get(Bytes key) const {
     detail::PageOwner page;
-    return detail::answer_of<KvRow>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_kv_get(raw, key.data(), key.size(), page.out(), err);
-        }),
-        [&] { return detail::row_of(page, 0); });
+    return detail::answer_of<KvRow>(detail::on_store(store_,
+                                                     [&](wq_store* raw, wq_error* err) {
+                                                       return wq_kv_get(raw, key.data(), key.size(),
+                                                                        page.out(), err);
+                                                     }),
+                                    [&] { return detail::row_of(page, 0); });
   }
   // The version of the new row; Outcome::conflict: the condition does not hold.
   Result<Answer<std::uint64_t>> put(Bytes key, Bytes value, const KvOptions& options = {},
@@ -71,10 +72,11 @@ class Kv {
     std::uint64_t version = 0;
     detail::CallScope scope(call);
     return detail::answer_of<std::uint64_t>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_kv_put(raw, key.data(), key.size(), value.data(), value.size(), &how,
-                           scope.get(), &version, err);
-        }),
+        detail::on_store(store_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_kv_put(raw, key.data(), key.size(), value.data(), value.size(),
+                                            &how, scope.get(), &version, err);
+                         }),
         [&] { return version; });
   }
   // The new value of the counter.
@@ -84,9 +86,11 @@ class Kv {
     std::int64_t sum = 0;
     detail::CallScope scope(call);
     return detail::answer_of<std::int64_t>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_kv_add(raw, key.data(), key.size(), delta, &how, scope.get(), &sum, err);
-        }),
+        detail::on_store(store_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_kv_add(raw, key.data(), key.size(), delta, &how, scope.get(),
+                                            &sum, err);
+                         }),
         [&] { return sum; });
   }
   Result<Outcome> erase(Bytes key, const KvOptions& options = {}, const Call& call = {}) const {
@@ -103,16 +107,18 @@ class Kv {
     query.limit = limit;
     detail::PageOwner page;
     std::int32_t more = 0;
-    return detail::value_of<KvPage>(
-        detail::on_store(store_, [&](wq_store* raw, wq_error* err) {
-          return wq_kv_list(raw, &query, page.out(), &more, err);
-        }),
-        [&] {
-          KvPage told{{}, more != 0};
-          const std::size_t count = wq_kv_page_count(page.get());
-          for (std::size_t i = 0; i < count; i++) told.rows.push_back(detail::row_of(page, i));
-          return told;
-        });
+    return detail::value_of<KvPage>(detail::on_store(store_,
+                                                     [&](wq_store* raw, wq_error* err) {
+                                                       return wq_kv_list(raw, &query, page.out(),
+                                                                         &more, err);
+                                                     }),
+                                    [&] {
+                                      KvPage told{{}, more != 0};
+                                      const std::size_t count = wq_kv_page_count(page.get());
+                                      for (std::size_t i = 0; i < count; i++)
+                                        told.rows.push_back(detail::row_of(page, i));
+                                      return told;
+                                    });
   }
 
  private:

@@ -107,9 +107,7 @@ class SpecArray {
  public:
   void reserve(std::size_t count) { specs_.reserve(count); }
 
-  void add(Bytes payload, const JobOptions& options) {
-    specs_.push_back(make(payload, options));
-  }
+  void add(Bytes payload, const JobOptions& options) { specs_.push_back(make(payload, options)); }
   const wq_job_spec* data() const { return specs_.data(); }
   std::size_t size() const { return specs_.size(); }
 
@@ -296,7 +294,10 @@ inline QueueConfig from_raw(const wq_queue_config& raw) {
   config.max_retries = raw.max_retries;
   config.lease = Millis(raw.lease_ms);
   config.durability = static_cast<Durability>(raw.durability);
-  Backoff backoff{raw.backoff_kind, Millis(raw.backoff_base_ms), Millis(raw.backoff_max_ms), {},
+  Backoff backoff{raw.backoff_kind,
+                  Millis(raw.backoff_base_ms),
+                  Millis(raw.backoff_max_ms),
+                  {},
                   raw.backoff_jitter_permille};
   for (std::uint32_t i = 0; i < raw.backoff_count; i++) {
     backoff.list.emplace_back(raw.backoff_list_ms[i]);

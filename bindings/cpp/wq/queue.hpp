@@ -103,9 +103,9 @@ class Queue {
   Result<QueueConfig> config() const {
     wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
     return detail::value_of<QueueConfig>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_queue_get_config(raw, &config, err);
-        }),
+        detail::on_queue(
+            handle_,
+            [&](wq_queue* raw, wq_error* err) { return wq_queue_get_config(raw, &config, err); }),
         [&] { return detail::from_raw(config); });
   }
   Result<Outcome> pause(const Call& call = {}) const {
@@ -137,31 +137,34 @@ class Queue {
   Result<QueueStats> stats() const {
     QueueStats stats = WQ_QUEUE_STATS_INIT;
     return detail::value_of<QueueStats>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_queue_get_stats(raw, &stats, err);
-        }),
+        detail::on_queue(
+            handle_,
+            [&](wq_queue* raw, wq_error* err) { return wq_queue_get_stats(raw, &stats, err); }),
         [&] { return stats; });
   }
   Result<QueueExplanation> explain() const {
     QueueExplanation told;
     wq_text* text = nullptr;
-    return detail::value_of<QueueExplanation>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_queue_explain(raw, &told.raw, &text, err);
-        }),
-        [&] {
-          told.text = detail::take_text(&text);
-          return told;
-        });
+    return detail::value_of<QueueExplanation>(detail::on_queue(handle_,
+                                                               [&](wq_queue* raw, wq_error* err) {
+                                                                 return wq_queue_explain(
+                                                                     raw, &told.raw, &text, err);
+                                                               }),
+                                              [&] {
+                                                told.text = detail::take_text(&text);
+                                                return told;
+                                              });
   }
   // The last failed attempts, newest first; at most 10 are kept.
   Result<std::vector<QueueError>> errors(std::size_t max = 10) const {
     std::vector<QueueError> errors(max, QueueError WQ_QUEUE_ERROR_INIT);
     std::size_t count = 0;
     return detail::value_of<std::vector<QueueError>>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_queue_get_errors(raw, errors.data(), max, sizeof(QueueError), &count, err);
-        }),
+        detail::on_queue(handle_,
+                         [&](wq_queue* raw, wq_error* err) {
+                           return wq_queue_get_errors(raw, errors.data(), max, sizeof(QueueError),
+                                                      &count, err);
+                         }),
         [&] {
           errors.resize(count);
           return errors;
@@ -191,10 +194,9 @@ class Queue {
     many.jobs.assign(jobs.size(), wq_enqueued WQ_ENQUEUED_INIT);
     many.result =
         detail::change_queue(handle_, call, [&](wq_queue* raw, wq_call* c, wq_error* err) {
-          return wq_enqueue_many(
-              raw, specs.data(), specs.size(), sizeof(wq_job_spec),
-              mode == EnqueueMode::up_to_first_refusal ? WQ_ENQUEUE_PARTIAL : 0, c,
-              many.jobs.data(), sizeof(wq_enqueued), &many.accepted, err);
+          return wq_enqueue_many(raw, specs.data(), specs.size(), sizeof(wq_job_spec),
+                                 mode == EnqueueMode::up_to_first_refusal ? WQ_ENQUEUE_PARTIAL : 0,
+                                 c, many.jobs.data(), sizeof(wq_enqueued), &many.accepted, err);
         });
     return many;
   }
@@ -203,9 +205,8 @@ class Queue {
   Result<Job> get(std::uint64_t id) const {
     wq_batch* batch = nullptr;
     return detail::value_of<Job>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_job_get(raw, id, &batch, err);
-        }),
+        detail::on_queue(handle_, [&](wq_queue* raw,
+                                      wq_error* err) { return wq_job_get(raw, id, &batch, err); }),
         [&] { return detail::only_job(handle_, batch); });
   }
   Result<Outcome> cancel(std::uint64_t id, const Call& call = {}) const {
@@ -222,14 +223,15 @@ class Queue {
   Result<JobExplanation> explain(std::uint64_t id) const {
     JobExplanation told;
     wq_text* text = nullptr;
-    return detail::value_of<JobExplanation>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_job_explain(raw, id, &told.raw, &text, err);
-        }),
-        [&] {
-          told.text = detail::take_text(&text);
-          return told;
-        });
+    return detail::value_of<JobExplanation>(detail::on_queue(handle_,
+                                                             [&](wq_queue* raw, wq_error* err) {
+                                                               return wq_job_explain(
+                                                                   raw, id, &told.raw, &text, err);
+                                                             }),
+                                            [&] {
+                                              told.text = detail::take_text(&text);
+                                              return told;
+                                            });
   }
 
   // ---- consume, by token; a Job has the same without one
@@ -273,10 +275,11 @@ class Queue {
   Result<std::uint64_t> key_holder(KeyKind kind, Bytes key) const {
     std::uint64_t id = 0;
     return detail::value_of<std::uint64_t>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_key_holder(raw, static_cast<std::uint32_t>(kind), key.data(), key.size(), &id,
-                               err);
-        }),
+        detail::on_queue(handle_,
+                         [&](wq_queue* raw, wq_error* err) {
+                           return wq_key_holder(raw, static_cast<std::uint32_t>(kind), key.data(),
+                                                key.size(), &id, err);
+                         }),
         [&] { return id; });
   }
   // Cancels the job that holds the key; its id.
@@ -284,10 +287,11 @@ class Queue {
     std::uint64_t id = 0;
     detail::CallScope scope(call);
     return detail::answer_of<std::uint64_t>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_key_cancel(raw, static_cast<std::uint32_t>(kind), key.data(), key.size(),
-                               scope.get(), &id, err);
-        }),
+        detail::on_queue(handle_,
+                         [&](wq_queue* raw, wq_error* err) {
+                           return wq_key_cancel(raw, static_cast<std::uint32_t>(kind), key.data(),
+                                                key.size(), scope.get(), &id, err);
+                         }),
         [&] { return id; });
   }
   Result<Outcome> key_release(Token token, const Call& call = {}) const {
@@ -298,24 +302,25 @@ class Queue {
   Result<DoneJob> history_get(std::uint64_t id) const {
     wq_done_job job = WQ_DONE_JOB_INIT;
     detail::Owned<wq_list, wq_list_free> list;
-    return detail::value_of<DoneJob>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_history_get(raw, id, &job, list.out(), err);
-        }),
-        [&] { return detail::done_job(job); });
+    return detail::value_of<DoneJob>(detail::on_queue(handle_,
+                                                      [&](wq_queue* raw, wq_error* err) {
+                                                        return wq_history_get(raw, id, &job,
+                                                                              list.out(), err);
+                                                      }),
+                                     [&] { return detail::done_job(job); });
   }
   // Newest first; `cursor` 0 begins. A page may be empty though there are more.
   Result<DonePage> history_list(std::uint64_t cursor = 0, std::size_t limit = 100) const {
-    std::vector<wq_done_job> jobs(std::min<std::size_t>(limit, 1001),
-                                  wq_done_job WQ_DONE_JOB_INIT);
+    std::vector<wq_done_job> jobs(std::min<std::size_t>(limit, 1001), wq_done_job WQ_DONE_JOB_INIT);
     detail::Owned<wq_list, wq_list_free> list;
     std::size_t count = 0;
     DonePage page{{}, cursor};
     return detail::value_of<DonePage>(
-        detail::on_queue(handle_, [&](wq_queue* raw, wq_error* err) {
-          return wq_history_list(raw, &page.cursor, jobs.data(), limit, sizeof(wq_done_job), &count,
-                                 list.out(), err);
-        }),
+        detail::on_queue(handle_,
+                         [&](wq_queue* raw, wq_error* err) {
+                           return wq_history_list(raw, &page.cursor, jobs.data(), limit,
+                                                  sizeof(wq_done_job), &count, list.out(), err);
+                         }),
         [&] {
           for (std::size_t i = 0; i < count; i++) page.jobs.push_back(detail::done_job(jobs[i]));
           return page;

@@ -1,8 +1,9 @@
 // wq/store.hpp: an open store, and what is made from it.
 //
-// ~Store closes it: callers that wait in it get Errc::closed, leases go on at the next open. Queues,
-// jobs and pages may be destroyed before or after, in any order. A forked child must not use a store
-// of its parent (Errc::forked). Thread model: any thread; a move is for its owner alone.
+// ~Store closes it: callers that wait in it get Errc::closed, leases go on at the next open.
+// Queues, jobs and pages may be destroyed before or after, in any order. A forked child must not
+// use a store of its parent (Errc::forked). Thread model: any thread; a move is for its owner
+// alone.
 #pragma once
 
 #include "cron.hpp"
@@ -126,9 +127,8 @@ class Store {
 
   // No new leases, wait for those that are out, flush, checkpoint. close() follows.
   Result<Outcome> shutdown(Millis timeout) const {
-    return plain([&](wq_store* raw, wq_error* err) {
-      return wq_store_shutdown(raw, timeout.count(), err);
-    });
+    return plain(
+        [&](wq_store* raw, wq_error* err) { return wq_store_shutdown(raw, timeout.count(), err); });
   }
   Result<Outcome> sync() const { return plain(wq_store_sync); }
   Result<Outcome> checkpoint() const { return plain(wq_store_checkpoint); }
@@ -144,9 +144,8 @@ class Store {
   Result<Millis> tick() const {
     std::int64_t due_ms = 0;
     return detail::value_of<Millis>(
-        detail::on_store(handle_, [&](wq_store* raw, wq_error* err) {
-          return wq_store_tick(raw, &due_ms, err);
-        }),
+        detail::on_store(handle_, [&](wq_store* raw,
+                                      wq_error* err) { return wq_store_tick(raw, &due_ms, err); }),
         [&] { return Millis(due_ms); });
   }
   Result<StoreStats> stats() const {
@@ -165,17 +164,16 @@ class Store {
   Result<std::string> metrics() const {
     wq_text* text = nullptr;
     return detail::value_of<std::string>(
-        detail::on_store(handle_, [&](wq_store* raw, wq_error* err) {
-          return wq_store_metrics(raw, &text, err);
-        }),
+        detail::on_store(handle_, [&](wq_store* raw,
+                                      wq_error* err) { return wq_store_metrics(raw, &text, err); }),
         [&] { return detail::take_text(&text); });
   }
   Result<std::vector<std::string>> queues() const {
     detail::Owned<wq_list, wq_list_free> list;
     return detail::value_of<std::vector<std::string>>(
-        detail::on_store(handle_, [&](wq_store* raw, wq_error* err) {
-          return wq_store_queues(raw, list.out(), err);
-        }),
+        detail::on_store(
+            handle_,
+            [&](wq_store* raw, wq_error* err) { return wq_store_queues(raw, list.out(), err); }),
         [&] {
           std::vector<std::string> names;
           for (std::size_t i = 0; i < wq_list_count(list.get()); i++) {
@@ -192,10 +190,11 @@ class Store {
     const wq_queue_config how = detail::to_raw(config);
     wq_queue* queue = nullptr;
     return detail::value_of<Queue>(
-        detail::on_store(handle_, [&](wq_store* raw, wq_error* err) {
-          return wq_queue_open(raw, name.data(), name.size(), &how, create ? 0 : WQ_QUEUE_NO_CREATE,
-                               &queue, err);
-        }),
+        detail::on_store(handle_,
+                         [&](wq_store* raw, wq_error* err) {
+                           return wq_queue_open(raw, name.data(), name.size(), &how,
+                                                create ? 0 : WQ_QUEUE_NO_CREATE, &queue, err);
+                         }),
         [&] {
           auto handle = std::make_shared<detail::QueueHandle>();
           handle->raw = queue;
@@ -255,10 +254,10 @@ class Store {
   }
   template <typename T, typename F>
   Result<T> read(T& value, F f) const {
-    return detail::value_of<T>(detail::on_store(handle_, [&](wq_store* raw, wq_error* err) {
-                                 return f(raw, &value, err);
-                               }),
-                               [&] { return value; });
+    return detail::value_of<T>(
+        detail::on_store(handle_,
+                         [&](wq_store* raw, wq_error* err) { return f(raw, &value, err); }),
+        [&] { return value; });
   }
   detail::StorePtr handle_;
 };

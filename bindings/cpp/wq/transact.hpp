@@ -60,8 +60,8 @@ class Transaction {
     }
     report.results.assign(ops_.size(), wq_txn_result WQ_TXN_RESULT_INIT);
     report.result = detail::change_store(store, call, [&](wq_store* raw, wq_call* c, wq_error* e) {
-      return wq_transact(raw, ops_.data(), ops_.size(), sizeof(wq_txn_op), c,
-                         report.results.data(), sizeof(wq_txn_result), &report.failed, e);
+      return wq_transact(raw, ops_.data(), ops_.size(), sizeof(wq_txn_op), c, report.results.data(),
+                         sizeof(wq_txn_result), &report.failed, e);
     });
     return report;
   }

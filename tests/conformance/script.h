@@ -1,16 +1,19 @@
-// script.hpp: the language of tests/conformance/README.md, as far as it is about text: lines, values,
-// words for constants, and how bytes are printed.
+// The language of README.md, as far as it is about text: lines, values, words for constants, and
+// how bytes are printed. For the runner of the C++ binding and for the model; it knows neither
+// of their types. Thread model: plain functions.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <wq.hpp>
-
 namespace conformance {
+
+using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
 
 // A script that can not be run; ends the runner with 2.
 struct ScriptError {
@@ -30,11 +33,13 @@ struct Line {
   const std::string& must(std::string_view key) const;
   std::int64_t number_of(std::string_view key, std::int64_t other = 0) const;
   std::uint32_t u32(std::string_view key, std::uint32_t other = 0) const;
-  wq::Millis millis(std::string_view key) const { return wq::Millis(number_of(key)); }
+  std::chrono::milliseconds millis(std::string_view key) const {
+    return std::chrono::milliseconds(number_of(key));
+  }
   std::vector<std::string> list(std::string_view key) const;
   bool flag(std::string_view word) const;  // in flags=
   // +N and -N are from now on.
-  std::optional<wq::Time> time(std::string_view key) const;
+  std::optional<Time> time(std::string_view key) const;
 
   static const std::string empty;
 };
@@ -43,9 +48,9 @@ std::vector<Line> parse_script(const std::string& text);
 std::vector<std::string> split(const std::string& text, char at);
 
 // `"a\xff"`, or `bytes(LENGTH,HASH)`.
-std::string quoted(wq::Bytes bytes);
+std::string quoted(std::string_view bytes);
 // Without quotes when it is [a-z0-9_]+.
-std::string queue_word(wq::Bytes name);
+std::string queue_word(std::string_view name);
 
 // Words for constants: the position in the table of a kind is the value.
 using Words = std::vector<std::string_view>;

@@ -1,9 +1,10 @@
-// script.cc: see script.hpp.
-#include "script.hpp"
+#include "script.h"
+
+#include <wq.h>
 
 #include <charconv>
 #include <cstdio>
-#include <cstring>
+#include <stdexcept>
 
 namespace conformance {
 namespace {
@@ -51,8 +52,7 @@ std::string parse_value(std::string_view line, std::size_t& at, int number) {
   const std::string once = parse_quoted(line, ++at, number);
   if (at == line.size() || line[at] != '*') return once;
   std::size_t times = 0;
-  const auto [end, error] =
-      std::from_chars(line.data() + at + 1, line.data() + line.size(), times);
+  const auto [end, error] = std::from_chars(line.data() + at + 1, line.data() + line.size(), times);
   if (error != std::errc()) broken(number, "a number must follow *");
   at = static_cast<std::size_t>(end - line.data());
   std::string all;
@@ -107,7 +107,8 @@ std::int64_t Line::number_of(std::string_view key, std::int64_t other) const {
   if (!has(key)) return other;
   const std::string& value = text(key);
   std::int64_t parsed = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  const char* begin = value.data() + (value.starts_with('+') ? 1 : 0);
+  const auto [end, error] = std::from_chars(begin, value.data() + value.size(), parsed);
   if (error != std::errc() || end != value.data() + value.size()) {
     broken(number, std::string(key) + ": no number: " + value);
   }
@@ -118,7 +119,9 @@ std::uint32_t Line::u32(std::string_view key, std::uint32_t other) const {
   return static_cast<std::uint32_t>(number_of(key, other));
 }
 
-std::vector<std::string> Line::list(std::string_view key) const { return split(text(key), ','); }
+std::vector<std::string> Line::list(std::string_view key) const {
+  return split(text(key), ',');
+}
 
 bool Line::flag(std::string_view word) const {
   for (const std::string& flag : list("flags")) {
@@ -127,13 +130,12 @@ bool Line::flag(std::string_view word) const {
   return false;
 }
 
-std::optional<wq::Time> Line::time(std::string_view key) const {
+std::optional<Time> Line::time(std::string_view key) const {
   if (!has(key)) return std::nullopt;
   const std::string& value = text(key);
-  if (value.empty() || (value[0] != '+' && value[0] != '-')) return wq::to_time(number_of(key));
-  const wq::Millis distance(std::stoll(value));
+  if (value.empty() || (value[0] != '+' && value[0] != '-')) return Time(millis(key));
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return wq::Time(std::chrono::duration_cast<wq::Millis>(now) + distance);
+  return Time(std::chrono::duration_cast<std::chrono::milliseconds>(now) + millis(key));
 }
 
 std::vector<Line> parse_script(const std::string& text) {
@@ -166,16 +168,16 @@ std::vector<std::string> split(const std::string& text, char at) {
   return pieces;
 }
 
-std::string quoted(wq::Bytes bytes) {
+std::string quoted(std::string_view bytes) {
   char text[40];
   if (bytes.size() > 64) {
     std::uint32_t hash = 2166136261u;
-    for (const char c : bytes.view()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     std::snprintf(text, sizeof text, "bytes(%zu,%08x)", bytes.size(), hash);
     return text;
   }
   std::string out = "\"";
-  for (const char c : bytes.view()) {
+  for (const char c : bytes) {
     if (c == '"' || c == '\\') {
       (out += '\\') += c;
     } else if (c >= 0x20 && c <= 0x7e) {
@@ -188,11 +190,10 @@ std::string quoted(wq::Bytes bytes) {
   return out + "\"";
 }
 
-std::string queue_word(wq::Bytes name) {
+std::string queue_word(std::string_view name) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz0123456789_";
-  const bool as_it_is =
-      !name.empty() && name.view().find_first_not_of(plain) == std::string_view::npos;
-  return as_it_is ? name.str() : quoted(name);
+  const bool as_it_is = !name.empty() && name.find_first_not_of(plain) == std::string_view::npos;
+  return as_it_is ? std::string(name) : quoted(name);
 }
 
 std::uint32_t value_of_word(const Words& words, const std::string& word) {
@@ -203,18 +204,17 @@ std::uint32_t value_of_word(const Words& words, const std::string& word) {
 }
 
 const Words states{"none", "ready", "delayed", "leased", "running", "dead"};
-const Words reasons{"none",        "failed",         "lease_expired", "timeout", "retry_until",
+const Words reasons{"none",           "failed",    "lease_expired", "timeout",     "retry_until",
                     "max_exceptions", "cancelled", "expired",       "unknown_type"};
 const Words backoffs{"none", "fixed", "exponential", "list"};
 const Words uniques{"none", "started", "done", "gone"};
 const Words key_kinds{"none", "unique", "debounce", "idempotency"};
 const Words durabilities{"none", "memory", "process", "power"};
 const Words statuses{"active", "paused", "disabled"};
-const Words events{"none",           "queued",        "promoted",   "leased",
-                   "confirmed",      "acked",         "nacked",     "released",
-                   "expired",        "dead",          "replayed",   "cancelled",
-                   "cleared",        "queue_declared", "queue_changed", "queue_deleted",
-                   "checkpoint",     "job_expired",   "dropped",    "flow_finished"};
+const Words events{"none",          "queued",     "promoted",    "leased",         "confirmed",
+                   "acked",         "nacked",     "released",    "expired",        "dead",
+                   "replayed",      "cancelled",  "cleared",     "queue_declared", "queue_changed",
+                   "queue_deleted", "checkpoint", "job_expired", "dropped",        "flow_finished"};
 
 std::string bit_words(std::uint32_t bits,
                       const std::vector<std::pair<std::uint32_t, std::string_view>>& names) {
