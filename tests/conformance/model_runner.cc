@@ -72,13 +72,13 @@ Backoff backoff_of(const Line& line) {
   return backoff;
 }
 
-// The limit of wq.h: 4 KiB, cut at a character edge.
+// The limit of wq.h: 4 KiB, cut at a character edge. That it was cut is said at the end of it.
 std::string kept_error(const std::string& error) {
-  size_t size = std::min(error.size(), error_bytes_max);
-  if (size < error.size()) {
-    while (size > 0 && (static_cast<unsigned char>(error[size]) & 0xc0) == 0x80) size--;
-  }
-  return error.substr(0, size);
+  constexpr std::string_view mark = " [cut]";
+  if (error.size() <= error_bytes_max) return error;
+  size_t size = error_bytes_max - mark.size();
+  while (size > 0 && (static_cast<unsigned char>(error[size]) & 0xc0) == 0x80) size--;
+  return error.substr(0, size).append(mark);
 }
 
 std::string if_set(std::string_view key, uint64_t value) {

@@ -157,6 +157,7 @@ class Queue {
   }
   // The last failed attempts, newest first; at most 10 are kept.
   Result<std::vector<QueueError>> errors(std::size_t max = 10) const {
+    max = std::min<std::size_t>(max, 1000);
     std::vector<QueueError> errors(max, QueueError WQ_QUEUE_ERROR_INIT);
     std::size_t count = 0;
     return detail::value_of<std::vector<QueueError>>(

@@ -224,6 +224,7 @@ class Store {
   Result<EventPage> events(EventCursor& cursor, std::size_t max = 100, Millis wait = {},
                            const std::optional<Cancel>& cancel = {}) const {
     EventPage page;
+    max = std::min<std::size_t>(max, 10'000);
     page.events.assign(max, StoreEvent WQ_STORE_EVENT_INIT);
     std::size_t count = 0;
     const Result<Outcome> outcome = plain([&](wq_store* raw, wq_error* err) {
