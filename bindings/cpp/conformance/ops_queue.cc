@@ -198,7 +198,7 @@ void tell_enqueued(Runner& r, const wq::Result<wq::Enqueued>& result, const std:
 
 void enqueue(Runner& r, const Line& line) {
   wq::JobOptions options = job_options(r, line);
-  for (const Line& part : line.parts) options.chain.push_back(next_job(r, part));
+  for (const Line& part : line.parts) options.chain.add(next_job(r, part));
   const wq::Queue& queue = r.queue_of(line);
   change(
       r, line,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -65,6 +66,19 @@ struct Group {
 
 struct NextJob;
 
+// Jobs that follow one another: {{"queue", "payload"}, {"", "payload"}}.
+class Chain {
+ public:
+  Chain() = default;
+  Chain(std::initializer_list<NextJob> jobs);
+  Chain& add(NextJob job);
+  std::span<const NextJob> jobs() const;
+  bool empty() const { return !jobs_; }
+
+ private:
+  std::shared_ptr<std::vector<NextJob>> jobs_;  // a job has a chain, and a chain has jobs
+};
+
 // As the fields of wq_job_spec; what is left alone takes the default of the queue.
 struct JobOptions {
   Millis delay{};
@@ -78,7 +92,7 @@ struct JobOptions {
   IdempotencyKey idempotency = {};
   Group group = {};
   std::uint64_t flow = 0;
-  std::vector<NextJob> chain = {};
+  Chain chain = {};
   std::optional<Time> expires_at = {};
   std::optional<Time> retry_until = {};
   Millis timeout{};
@@ -99,6 +113,20 @@ struct NextJob {
   Bytes payload;
   JobOptions options = {};
 };
+
+inline Chain::Chain(std::initializer_list<NextJob> jobs) {
+  if (jobs.size() != 0) jobs_ = std::make_shared<std::vector<NextJob>>(jobs);
+}
+inline Chain& Chain::add(NextJob job) {
+  // Copies of a chain are chains of their own.
+  jobs_ = jobs_ ? std::make_shared<std::vector<NextJob>>(*jobs_)
+                : std::make_shared<std::vector<NextJob>>();
+  jobs_->push_back(std::move(job));
+  return *this;
+}
+inline std::span<const NextJob> Chain::jobs() const {
+  return jobs_ ? std::span<const NextJob>(*jobs_) : std::span<const NextJob>();
+}
 
 namespace detail {
 
@@ -132,7 +160,7 @@ class SpecArray {
     set_backoff(spec, options.backoff);
     set_keys(spec, options);
     set_headers(spec, options.headers);
-    if (!options.chain.empty()) set_chain(spec, options.chain);
+    if (!options.chain.empty()) set_chain(spec, options.chain.jobs());
     return spec;
   }
 
@@ -176,7 +204,7 @@ class SpecArray {
     spec.headers = raw.data();
   }
 
-  void set_chain(wq_job_spec& spec, const std::vector<NextJob>& chain) {
+  void set_chain(wq_job_spec& spec, std::span<const NextJob> chain) {
     std::vector<wq_next_job>& raw = chains_.emplace_back();
     for (const NextJob& job : chain) raw.push_back(next(job));
     spec.chain = raw.data();
