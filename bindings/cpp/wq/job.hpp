@@ -28,6 +28,8 @@ class Job {
       : queue_(std::move(queue)), batch_(std::move(batch)), index_(index) {
     wq_batch_job(batch_->get(), index_, &raw_);
   }
+  Job(detail::QueuePtr queue, detail::BatchPtr batch, std::size_t index, const wq_job& raw)
+      : queue_(std::move(queue)), batch_(std::move(batch)), index_(index), raw_(raw) {}
 
   std::uint64_t id() const { return raw_.id; }
   std::uint64_t generation() const { return raw_.generation; }
@@ -146,7 +148,7 @@ class Batch {
   Job operator[](std::size_t index) const {
     wq_job raw = WQ_JOB_INIT;
     wq_batch_job(batch_->get(), index, &raw);
-    return Job(queues_[raw.queue_index], batch_, index);
+    return Job(queues_[raw.queue_index], batch_, index, raw);
   }
 
  private:

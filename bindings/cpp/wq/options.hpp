@@ -4,8 +4,8 @@
 // Bytes in them are borrowed until the call returns. Thread model: plain values.
 #pragma once
 
-#include <deque>
 #include <initializer_list>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -213,10 +213,10 @@ class SpecArray {
   }
 
   std::vector<wq_job_spec> specs_;
-  std::deque<wq_job_spec> nested_;  // deques: what is pointed to stays where it is
-  std::deque<std::vector<std::int64_t>> lists_;
-  std::deque<std::vector<wq_header>> headers_;
-  std::deque<std::vector<wq_next_job>> chains_;
+  std::list<wq_job_spec> nested_;  // lists: what is pointed to stays; empty they cost nothing
+  std::list<std::vector<std::int64_t>> lists_;
+  std::list<std::vector<wq_header>> headers_;
+  std::list<std::vector<wq_next_job>> chains_;
 };
 
 }  // namespace detail

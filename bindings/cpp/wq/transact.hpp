@@ -83,9 +83,9 @@ class Transaction {
   mutable std::vector<wq_txn_op> ops_;  // the queues in them are filled in by run()
   std::vector<detail::QueuePtr> queues_;
   detail::SpecArray specs_;
-  std::deque<wq_job_spec> job_specs_;
-  std::deque<wq_settle_item> settles_;
-  std::deque<wq_kv_options> kv_options_;
+  std::list<wq_job_spec> job_specs_;
+  std::list<wq_settle_item> settles_;
+  std::list<wq_kv_options> kv_options_;
 };
 
 }  // namespace hpp1
