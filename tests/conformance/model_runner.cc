@@ -85,8 +85,9 @@ std::string if_set(std::string_view key, uint64_t value) {
   return value == 0 ? "" : " " + std::string(key) + "=" + std::to_string(value);
 }
 
-bool refused_for_arguments(const std::string& result) {
-  for (const char* code : {"INVALID", "TOO_LARGE", "UNSUPPORTED"}) {
+// For its arguments, or by a limit that the model does not know.
+bool refused(const std::string& result) {
+  for (const char* code : {"INVALID", "TOO_LARGE", "UNSUPPORTED", "FULL"}) {
     const std::string word = std::string("error WQ_E_") + code;
     if (result == word || result == word + " accepted=0") return true;
   }
@@ -105,8 +106,8 @@ Comparison ModelRunner::run(const std::vector<Line>& script,
     while (at < expected.size() && expected[at].starts_with("  ")) wanted.push_back(expected[at++]);
     told.operations++;
     const bool error = wanted.empty() || wanted[0].starts_with("error ");
-    if (error && (refused_for_arguments(wanted[0]) || line.op == "open")) {
-      told.passed_over["(arguments)"]++;
+    if (error && (refused(wanted[0]) || line.op == "open")) {
+      told.passed_over["(refused)"]++;
       continue;
     }
     Rows rows;
