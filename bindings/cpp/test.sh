@@ -4,6 +4,9 @@
 # Takes the library of $WQ_BUILD_DIR (a build tree) if that is set, else an installed one. The last
 # line is "N passed, N failed"; exit code 77 after "skipped: why".
 set -u
+if [ -n "${WQ_BUILD_DIR:-}" ]; then
+  WQ_BUILD_DIR=$(cd "$WQ_BUILD_DIR" && pwd) || exit 2
+fi
 cd "$(dirname "$0")" || exit 2
 source_dir=$PWD
 scripts=$source_dir/../../tests/conformance
@@ -15,8 +18,8 @@ command -v cmake >/dev/null || skip "cmake is not installed"
 command -v "${CXX:-g++}" >/dev/null || skip "there is no C++ compiler"
 options=()
 if [ -n "${WQ_BUILD_DIR:-}" ]; then
-  build=$(cd "$WQ_BUILD_DIR" && pwd)/bindings/cpp || exit 2
-  library=$(cd "$WQ_BUILD_DIR" && pwd)/lib/libwq.so
+  build=$WQ_BUILD_DIR/bindings/cpp
+  library=$WQ_BUILD_DIR/lib/libwq.so
   [ -e "$library" ] || skip "there is no $library"
   options=(-DWQ_LIBRARY="$library" -DWQ_INCLUDE_DIR="$source_dir/../../include")
 else

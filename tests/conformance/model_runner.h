@@ -3,7 +3,7 @@
 //
 // The model knows queues, enqueues without keys, leases, settles and dead letters. What it does not
 // know is passed over; if that may have changed a queue, the queue is passed over from then on. An
-// operation that was refused for its arguments has changed nothing, and what follows shows that.
+// operation that was refused (arguments, limits) has changed nothing, and what follows shows that.
 // Time passes only in a wait of a lease and in `until`. Thread model: one thread.
 #pragma once
 
