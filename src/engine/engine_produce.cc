@@ -220,13 +220,16 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
     KeyPlan plan(state_, cold, id, command.now_ms);
+    // A dry run makes no job, so the ids of its own ones are those of nobody.
+    const JobId told_below = specs[0].dry_run ? state_.next_job_id : UINT64_MAX;
+    const auto told = [&](JobId job_id) { return job_id < told_below ? job_id : 0; };
     for (size_t i = 0; i < specs.size(); ++i) {
       NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
                               command.now_ms);
       WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
       if (i < outcomes.size()) {
-        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
-                                  : EnqueueOutcome{Code::ok, job.id};
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, told(holder)}
+                                  : EnqueueOutcome{Code::ok, told(job.id)};
       }
       if (holder != 0) continue;  // also if its batch has ended by now
       WQ_TRY(admit_to_batch(specs[i].traits.batch));
