@@ -57,15 +57,18 @@ type done struct {
 // one, and 0 if it is not known.
 func (c *core) change(ctx context.Context, op string, pool slots, usual Durability, a *arena,
 	opts []CallOption, do func(*C.wqgo_frame) C.int32_t) (done, error) {
-	if err := ctx.Err(); err != nil {
-		return done{}, err
-	}
 	var options callOptions
 	for _, o := range opts {
 		o.apply(&options)
 	}
 	if options.durability != 0 {
 		usual = options.durability
+	}
+	if options.pending != nil {
+		*options.pending = Pending{op: op} // nothing is pending unless it gets so far
+	}
+	if err := ctx.Err(); err != nil {
+		return done{}, err
 	}
 	if err := c.enter(ctx, op, pool); err != nil {
 		return done{}, err

@@ -107,7 +107,7 @@ func (r *EventReader) Read(ctx context.Context, wait time.Duration) ([]Event, Ou
 					0, cancel, &f.count, &f.err)
 			})
 		}
-		r, err := c.change(context.WithoutCancel(ctx), op, c.waiting, Memory, a, nil, func(f *C.wqgo_frame) C.int32_t {
+		r, err := c.change(ctx, op, c.waiting, Memory, a, nil, func(f *C.wqgo_frame) C.int32_t {
 			return C.wq_events_poll(c.handle, cursor, &list[0], eventsPerRead, C.sizeof_wq_store_event,
 				millis(wait), cancel, &f.count, &f.err)
 		})

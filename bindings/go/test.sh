@@ -1,9 +1,10 @@
 #!/bin/sh
 # Tests of the Go binding: bindings/go/test.sh [--long]
 #
-# Finds the library in $WQ_BUILD_DIR (a build tree of CMake), or else by pkg-config. Everything that is
-# built goes to $WQ_BUILD_DIR/bindings/go or a temporary directory. The last line is "N passed, N failed";
-# exit 0 or 1, or 77 when a tool or the library is not there.
+# Finds the library in $WQ_BUILD_DIR (a build tree of CMake), or else by pkg-config. What is built
+# goes to $WQ_BUILD_DIR/bindings/go or a temporary directory. The last line is "N passed, N failed";
+# exit 0 or 1, or 77 when a tool or the library is not there. With WQ_CONFORMANCE_ONLY=1 only the
+# scripts of tests/conformance are run.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -77,16 +78,12 @@ fi
 trap '[ -z "$temporary" ] || rm -rf "$temporary"' EXIT
 
 cd "$here" || exit 1
-[ -z "$(gofmt -l .)" ]
-count "gofmt" $?
-go vet ./...
-count "go vet" $?
-
-run() { # flags of go test
+run() { # packages and flags of go test
   log=$out/test.log
-  go test -count=1 -timeout 60m -v "$@" ./... >"$log" 2>&1
+  go test -count=1 -timeout 60m -v "$@" >"$log" 2>&1
   result=$?
-  grep -E '^(--- (FAIL|SKIP)|FAIL|panic:|.*WQ_SEED=)|_test\.go:|WARNING: DATA RACE' "$log" | grep -v 'threads' || :
+  grep -E '^(--- (FAIL|SKIP)|FAIL|panic:|.*WQ_SEED=)|_test\.go:|WARNING: DATA RACE' "$log" |
+    grep -v 'threads' || :
   good=$(grep -c '^--- PASS' "$log")
   bad=$(grep -c '^--- FAIL' "$log")
   if [ "$result" -ne 0 ] && [ "$bad" -eq 0 ]; then # did not build, or ended in the middle
@@ -95,13 +92,25 @@ run() { # flags of go test
   fi
   passed=$((passed + good))
   failed=$((failed + bad))
+  sed -n 's/^ *--- FAIL: TestConformance\/\([a-z0-9_]*\) .*/different: \1.ops/p' "$log"
+  equal=$(grep -c '^ *--- PASS: TestConformance/' "$log")
+  different=$(grep -c '^ *--- FAIL: TestConformance/' "$log")
+  echo "conformance: $equal equal, $different different"
 }
 
-if [ "$long" -eq 1 ]; then
-  WQ_TEST_LONG=1 run
-  run -race
+if [ "${WQ_CONFORMANCE_ONLY:-}" = 1 ]; then
+  run ./conformance
 else
-  run
+  [ -z "$(gofmt -l .)" ]
+  count "gofmt" $?
+  go vet ./...
+  count "go vet" $?
+  if [ "$long" -eq 1 ]; then
+    WQ_TEST_LONG=1 run ./...
+    run -race ./...
+  else
+    run ./...
+  fi
 fi
 
 echo "$passed passed, $failed failed"

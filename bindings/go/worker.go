@@ -108,6 +108,7 @@ type Worker struct {
 	settler *settler
 	jobs    sync.WaitGroup
 
+	started                                               atomic.Bool
 	running                                               atomic.Int64
 	leased, acked, nacked, failed, released, panics, lost atomic.Uint64
 }
@@ -165,6 +166,9 @@ func (w *Worker) Stats() WorkerStats {
 // durable. It returns nil after such a stop and when MaxJobs or StopWhenEmpty ended it, an error if the
 // store is closed or of no more use.
 func (w *Worker) Run(ctx context.Context) error {
+	if !w.started.CompareAndSwap(false, true) {
+		return codeError("worker", ErrInvalid, "Run was called before")
+	}
 	jobsCtx, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer interrupt(nil)
 	beatDone, stopBeat := make(chan struct{}), make(chan struct{})
@@ -279,10 +283,13 @@ func (w *Worker) start(parent context.Context, job *Job) {
 		if job.FlowCancelled {
 			cancel(ErrFlowCancelled)
 		}
-		err := w.handle(ctx, held)
-		w.settler.settle(held, w.settlement(ctx, job, err))
-		w.running.Add(-1)
-		w.givePlaces(1)
+		err := errGoexit
+		defer func() { // also when the handler ends its goroutine
+			w.settler.settle(held, w.settlement(ctx, job, err))
+			w.running.Add(-1)
+			w.givePlaces(1)
+		}()
+		err = w.handle(ctx, held)
 	}()
 }
 
@@ -322,6 +329,8 @@ func (w *Worker) handle(ctx context.Context, held *heldJob) (err error) {
 }
 
 const timeoutGrace = 2 * time.Second
+
+var errGoexit = errors.New("the handler ended its goroutine")
 
 var errUnknownType = errors.New("the worker has no handler for jobs of this type")
 

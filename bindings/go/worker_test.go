@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -256,4 +257,15 @@ func TestWorkerRefusals(t *testing.T) {
 	go func() { ended <- w.Run(ctx) }()
 	ok(t, s.Close())
 	is(t, <-ended, wq.ErrClosed)
+	is(t, w.Run(ctx), wq.ErrInvalid)
+}
+
+// A handler that ends its goroutine is a failed attempt, and takes no place with it.
+func TestWorkerGoexit(t *testing.T) {
+	_, q := fresh(t, &wq.Config{MaxRetries: wq.Ptr(0)})
+	push(t, q, text("x"), text("y"))
+	w := worker(t, wq.WorkerOptions{Queues: []*wq.Queue{q}, MaxJobs: 2,
+		Handler: func(context.Context, *wq.Job) error { runtime.Goexit(); return nil }})
+	ok(t, w.Run(ctx))
+	equal(t, len(dead(t, q)), 2)
 }

@@ -102,21 +102,16 @@ func (t *topic) apply(ctx context.Context, config TopicConfig) error {
 		MaxRetries: &config.MaxRetry,
 		Backoff:    &wq.Backoff{Kind: wq.BackoffFixed, Base: time.Duration(config.RetryDelaySec) * time.Second},
 	})
-	if err != nil {
-		return err
-	}
-	if config.Status == Paused {
-		err = t.queue.Pause(ctx)
-	} else {
-		err = t.queue.Resume(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if config.Status == Disabled {
-		err = t.queue.Disable(ctx)
-	} else {
-		err = t.queue.Enable(ctx)
+	// What stops comes first, so that nothing is handed out in between.
+	steps := map[Status][2]func(context.Context, ...wq.CallOption) error{
+		Active:   {t.queue.Resume, t.queue.Enable},
+		Paused:   {t.queue.Pause, t.queue.Enable},
+		Disabled: {t.queue.Disable, t.queue.Resume},
+	}[config.Status]
+	for _, step := range steps {
+		if err == nil {
+			err = step(ctx)
+		}
 	}
 	if err == nil {
 		t.config.Store(&config)
