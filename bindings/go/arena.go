@@ -17,14 +17,17 @@ import (
 const (
 	arenaFirstBytes = 4 << 10
 	arenaKeptBytes  = 1 << 20 // a larger one is not kept between calls
+	arenaBlockBytes = 4 << 20 // blocks beside it grow up to here
 	arenaAlign      = 16
 	copiedBytesMax  = 32 << 10 // longer slices are pinned instead
 )
 
 type arena struct {
 	frame  *C.wqgo_frame
-	base   unsafe.Pointer
+	base   unsafe.Pointer // kept between calls
 	size   uintptr
+	block  unsafe.Pointer // what is handed out of: base, or the last of spills
+	room   uintptr        // bytes of the block
 	used   uintptr
 	wanted uintptr          // bytes asked for by this call: the size of the next base
 	spills []unsafe.Pointer // blocks of this call beside the base
@@ -40,6 +43,7 @@ var arenas = sync.Pool{New: func() any {
 	a.frame.err.struct_size = C.sizeof_wq_error
 	a.frame.call.struct_size = C.sizeof_wq_call
 	a.base, a.size = mustMalloc(arenaFirstBytes), arenaFirstBytes
+	a.block, a.room = a.base, a.size
 	runtime.SetFinalizer(a, (*arena).destroy)
 	return a
 }}
@@ -75,7 +79,7 @@ func (a *arena) put() {
 		a.size = min(2*a.wanted, arenaKeptBytes)
 		a.base = mustMalloc(a.size)
 	}
-	a.used, a.wanted = 0, 0
+	a.block, a.room, a.used, a.wanted = a.base, a.size, 0, 0
 	arenas.Put(a)
 }
 
@@ -90,12 +94,12 @@ func (a *arena) destroy() {
 func (a *arena) raw(n uintptr) unsafe.Pointer {
 	n = (n + arenaAlign - 1) &^ (arenaAlign - 1)
 	a.wanted += n
-	if n > a.size-a.used {
-		block := mustMalloc(n)
-		a.spills = append(a.spills, block)
-		return block
+	if n > a.room-a.used {
+		a.room, a.used = max(n, min(2*a.room, arenaBlockBytes)), 0
+		a.block = mustMalloc(a.room)
+		a.spills = append(a.spills, a.block)
 	}
-	p := unsafe.Add(a.base, a.used)
+	p := unsafe.Add(a.block, a.used)
 	a.used += n
 	return p
 }

@@ -1,7 +1,9 @@
 package wq_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -293,6 +295,18 @@ func TestEnqueueMany(t *testing.T) {
 	is(t, err, wq.ErrInvalid)
 	_, err = q.EnqueueMany(ctx, make([]wq.Spec, 10001))
 	is(t, err, wq.ErrTooLarge)
+	_, most := fresh(t, nil) // as many as may be, each as it was given
+	specs := make([]wq.Spec, 10000)
+	for i := range specs {
+		specs[i] = wq.Spec{Payload: fmt.Append(nil, i), Headers: []wq.Header{{"n", bytes.Repeat([]byte{byte(i)}, i%200)}}}
+	}
+	many, err = most.EnqueueMany(ctx, specs, wq.Memory)
+	ok(t, err)
+	equal(t, many.Accepted, 10000)
+	for i, job := range take(t, most, 10000) {
+		equal(t, string(job.Payload), string(specs[i].Payload))
+		equal(t, string(job.Header("n")), string(specs[i].Headers[0].Value))
+	}
 	many, err = q.EnqueueMany(ctx, []wq.Spec{{UniqueKey: "a"}})
 	ok(t, err)
 	equal(t, many.Outcome, wq.Duplicate)
