@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // threadsMax is what may be there with many goroutines waiting: those of the runtime, of the store, and
 // the bounded number that is inside the library.
-const threadsMax = 120
+var threadsMax = 120 + 8*runtime.GOMAXPROCS(0)
 
 // Ten thousand goroutines that wait for durability hold no thread each, and all are told.
 func TestManyWaitForDurability(t *testing.T) {
@@ -43,7 +44,7 @@ func TestManyWaitForDurability(t *testing.T) {
 	stats, err := q.Stats(ctx)
 	ok(t, err)
 	equal(t, stats.Ready, n)
-	if most.Load() > threadsMax {
+	if most.Load() > int64(threadsMax) {
 		t.Fatalf("%d threads, %d before", most.Load(), before)
 	}
 	t.Logf("threads: %d before, %d at most", before, most.Load())

@@ -80,9 +80,9 @@ trap '[ -z "$temporary" ] || rm -rf "$temporary"' EXIT
 cd "$here" || exit 1
 run() { # packages and flags of go test
   log=$out/test.log
-  go test -count=1 -timeout 60m -v "$@" >"$log" 2>&1
+  go test -count=1 -timeout 240m -v "$@" >"$log" 2>&1
   result=$?
-  grep -E '^(--- (FAIL|SKIP)|FAIL|panic:|.*WQ_SEED=)|_test\.go:|WARNING: DATA RACE' "$log" |
+  grep -E '^(--- (FAIL|SKIP)|FAIL|panic:|.*WQ_SEED=)|_test\.go:|skipped:|WARNING: DATA RACE' "$log" |
     grep -v 'threads' || :
   good=$(grep -c '^--- PASS' "$log")
   bad=$(grep -c '^--- FAIL' "$log")

@@ -80,8 +80,8 @@ type WorkerOptions struct {
 	TypeHeader string // empty: "type"
 
 	Concurrency int           // handlers that run at once; 0: 1
-	Lease       time.Duration // 0: that of the job or queue; kept alive while the handler runs
-	Heartbeat   time.Duration // 0: a third of the shortest lease, at most 20 s
+	Lease       time.Duration // kept alive while the handler runs; 0: the shortest of the queues
+	Heartbeat   time.Duration // 0: a third of the lease, at most 20 s
 	StopTimeout time.Duration // how long a stop waits before it ends the contexts of handlers; 0: 30 s
 	// MaxJobs, if it is not 0, ends Run after so many jobs; StopWhenEmpty when no job is ready.
 	MaxJobs       int
@@ -104,6 +104,7 @@ type Worker struct {
 	free    chan struct{} // a token for each place that is free
 	mu      sync.Mutex
 	held    map[*Queue]map[Token]*heldJob
+	lease   time.Duration // of every job, whatever its timeout: the worker sees to that
 	beat    time.Duration
 	settler *settler
 	jobs    sync.WaitGroup
@@ -172,7 +173,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	jobsCtx, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer interrupt(nil)
 	beatDone, stopBeat := make(chan struct{}), make(chan struct{})
-	w.beat = w.heartbeat(ctx)
+	w.chooseLease(ctx)
 	go w.keepAlive(stopBeat, beatDone)
 	go w.settler.run()
 
@@ -205,7 +206,7 @@ func (w *Worker) fetch(ctx, jobsCtx context.Context) error {
 		if places == 0 {
 			return nil
 		}
-		options := LeaseOptions{Max: places, Lease: w.o.Lease, Wait: Forever}
+		options := LeaseOptions{Max: places, Lease: w.lease, Wait: Forever}
 		if w.o.StopWhenEmpty {
 			options.Wait = 0
 		}
@@ -307,12 +308,8 @@ func (w *Worker) handle(ctx context.Context, held *heldJob) (err error) {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, job.Timeout)
 		defer stop()
-		// What goes on after its time is not kept: the lease ends by itself soon. But it outlasts the
-		// timeout, so that a handler which heeds its context is the one to say so.
+		// What goes on after its time is not kept: the lease ends by itself then.
 		defer context.AfterFunc(ctx, func() { held.late.Store(true) })()
-		if _, err := job.Extend(ctx, max(w.o.Lease, job.Timeout+timeoutGrace)); err != nil {
-			w.o.Logger.Error("wq: a lease was not kept", "queue", job.Queue, "id", job.ID, "error", err)
-		}
 	}
 	defer func() {
 		if value := recover(); value != nil {
@@ -327,8 +324,6 @@ func (w *Worker) handle(ctx context.Context, held *heldJob) (err error) {
 	}
 	return err
 }
-
-const timeoutGrace = 2 * time.Second
 
 var errGoexit = errors.New("the handler ended its goroutine")
 

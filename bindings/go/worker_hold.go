@@ -26,22 +26,22 @@ func (w *Worker) drop(held *heldJob) {
 	delete(w.held[held.job.from], held.job.Token)
 }
 
-// heartbeat is how often leases are kept alive: a third of the shortest that may occur.
-func (w *Worker) heartbeat(ctx context.Context) time.Duration {
-	if w.o.Heartbeat > 0 {
-		return w.o.Heartbeat
-	}
-	shortest := w.o.Lease
+// chooseLease finds the length of leases and how often they are kept alive.
+func (w *Worker) chooseLease(ctx context.Context) {
+	w.lease, w.beat = w.o.Lease, w.o.Heartbeat
 	for _, q := range w.o.Queues {
-		if config, err := q.Config(context.WithoutCancel(ctx)); w.o.Lease == 0 && err == nil &&
-			(shortest == 0 || *config.Lease < shortest) {
-			shortest = *config.Lease
+		if w.o.Lease > 0 {
+			break
+		}
+		config, err := q.Config(context.WithoutCancel(ctx))
+		if err == nil && (w.lease == 0 || *config.Lease < w.lease) {
+			w.lease = *config.Lease
 		}
 	}
-	if shortest == 0 {
-		shortest = time.Minute
+	if w.beat <= 0 {
+		w.beat = min(w.lease/3, 20*time.Second)
 	}
-	return max(min(shortest/3, 20*time.Second), time.Millisecond)
+	w.beat = max(w.beat, time.Millisecond)
 }
 
 // keepAlive beats until stop is closed.
@@ -59,8 +59,7 @@ func (w *Worker) keepAlive(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// extendAll keeps the leases of all jobs whose handlers run. A job with a timeout has leases of that
-// length from the start, and is not kept beyond it.
+// extendAll keeps the leases of all jobs whose handlers run and are not late.
 func (w *Worker) extendAll() {
 	w.mu.Lock()
 	byQueue := make(map[*Queue][]*heldJob, len(w.held))
@@ -86,7 +85,7 @@ func (w *Worker) extend(q *Queue, jobs []*heldJob) {
 	for i, held := range jobs {
 		tokens[i] = held.job.Token
 	}
-	outcomes, err := q.Extend(context.Background(), tokens, w.o.Lease)
+	outcomes, err := q.Extend(context.Background(), tokens, w.lease)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		w.o.Logger.Error("wq: leases were not kept", "queue", q.name, "jobs", len(jobs), "error", err)
 	}

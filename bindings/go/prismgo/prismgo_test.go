@@ -286,7 +286,7 @@ func TestRetryAfterAndFencing(t *testing.T) {
 
 func TestDelayed(t *testing.T) {
 	q := connect(open(t), prismgo.Options{BlockFor: time.Minute})
-	ok(t, q.Later(ctx, "q", job("a"), 50*time.Millisecond))
+	ok(t, q.Later(ctx, "q", job("a"), time.Second))
 	_, err := q.Pop(ctx, []string{"q"}, noWait)
 	is(t, err, errEmpty)
 	var got, empty atomic.Int64
