@@ -177,6 +177,18 @@ struct HistoryOptions {
 };
 int run_history(Context& context, const HistoryOptions& options);
 
+// ---- relay.cc
+struct RelayOptions {
+  std::string queue = "default", to, redis = "127.0.0.1:6379";
+  std::string mode = "fallback", format = "lines";
+  std::string rate, connect_timeout, timeout, keep_ids, durability;
+  uint64_t keep_ids_count = 1'000'000;
+  bool in_order = false, no_input = false, stay = false, no_wait = false;
+  bool prometheus = false;
+};
+int run_relay(Context& context, const RelayOptions& options);
+int run_relay_report(Context& context, const RelayOptions& options);
+
 // ---- cron.cc
 struct CronOptions {
   std::string name, expression, payload, queue;
