@@ -1,6 +1,6 @@
 /* What Go calls instead of wq.h where one crossing of the language border can do the work of many:
- * a batch is told as two flat arrays of C structs, which Go reads as memory. Nothing is copied here:
- * the bytes stay in the batch (or page) until the Go side has copied them and calls ..._drop.
+ * a batch is told as two flat arrays of C structs, which Go reads as memory. No bytes are copied;
+ * they stay in the batch (or page) until the Go side has copied them and calls ..._drop.
  * Thread model: an object belongs to one call at a time. */
 #ifndef WQGO_SHIM_H_
 #define WQGO_SHIM_H_

@@ -82,8 +82,8 @@ run() { # packages and flags of go test
   log=$out/test.log
   go test -count=1 -timeout 240m -v "$@" >"$log" 2>&1
   result=$?
-  grep -E '^(--- (FAIL|SKIP)|FAIL|panic:|.*WQ_SEED=)|_test\.go:|skipped:|WARNING: DATA RACE' "$log" |
-    grep -v 'threads' || :
+  grep -E '^(--- |FAIL|panic:|.*WQ_SEED=)|_test\.go:|skipped:|WARNING: DATA RACE' "$log" |
+    grep -v -e '^--- PASS' -e threads || :
   good=$(grep -c '^--- PASS' "$log")
   bad=$(grep -c '^--- FAIL' "$log")
   if [ "$result" -ne 0 ] && [ "$bad" -eq 0 ]; then # did not build, or ended in the middle
