@@ -5,6 +5,7 @@ package xygo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,6 +47,11 @@ func (s *queueSet) bury(ctx context.Context, topic string, body []byte) error {
 	if _, err := q.Enqueue(ctx, wq.Spec{Payload: body}); err != nil {
 		return err
 	}
+	return s.sweep(ctx, q)
+}
+
+// sweep fails everything that is ready in a side queue: new ones, and what a crash has left.
+func (s *queueSet) sweep(ctx context.Context, q *wq.Queue) error {
 	for {
 		jobs, outcome, err := q.Lease(ctx, wq.LeaseOptions{Max: burialsPerCall}, wq.Memory)
 		if err != nil || outcome != wq.OK {
@@ -116,12 +122,14 @@ func (s *queueSet) Replay(ctx context.Context, letter DeadLetter) (bool, error) 
 		return false, err
 	}
 	if !letter.side {
-		outcome, err := q.Dead().Replay(ctx, letter.Entry)
-		return outcome == wq.OK && err == nil, err
+		return happened(q.Dead().Replay(ctx, letter.Entry))
 	}
 	s.burying.Lock()
 	defer s.burying.Unlock()
-	if outcome, err := side.Dead().Replay(ctx, letter.Entry, wq.Memory); err != nil || outcome != wq.OK {
+	if err := s.sweep(ctx, side); err != nil { // so that the one behind it is the only one
+		return false, err
+	}
+	if done, err := happened(side.Dead().Replay(ctx, letter.Entry, wq.Memory)); !done {
 		return false, err
 	}
 	// Out of the side queue and into the topic in one change: after a crash it is in one of them.
@@ -137,6 +145,15 @@ func (s *queueSet) Replay(ctx context.Context, letter DeadLetter) (bool, error) 
 		return false, fmt.Errorf("xygo: replay: %v (%w)", done.Outcome, orDisabled(back))
 	}
 	return err == nil, err
+}
+
+// happened tells a change from one that came too late: the letter was replayed, and maybe is done by
+// now, or was removed.
+func happened(outcome wq.Outcome, err error) (bool, error) {
+	if errors.Is(err, wq.ErrNotFound) {
+		return false, nil
+	}
+	return outcome == wq.OK && err == nil, err
 }
 
 func orDisabled(err error) error {
@@ -155,8 +172,7 @@ func (s *queueSet) Remove(ctx context.Context, letter DeadLetter) (bool, error) 
 	if letter.side {
 		q = side
 	}
-	outcome, err := q.Dead().Remove(ctx, letter.Entry)
-	return outcome == wq.OK && err == nil, err
+	return happened(q.Dead().Remove(ctx, letter.Entry))
 }
 
 // Purge removes all dead letters of a topic for ever, and returns how many there were.

@@ -112,6 +112,7 @@ func TestDriverDeadLetters(t *testing.T) {
 	ok(t, err)
 	equal(t, done, true)
 	done, err = d.Replay(ctx, letters[0])
+	ok(t, err)
 	equal(t, done, false)
 	got, err := d.Pop(ctx, "t", 0)
 	ok(t, err)
