@@ -101,7 +101,7 @@ TEST_F(CapiDead, BadQueries) {
   query.limit = 1'001;
   EXPECT_LT(wq_dead_list(queue_, &query, &batch, nullptr, err()), 0);
   query = WQ_DEAD_QUERY_INIT;
-  query.reason = 9;
+  query.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, wq_dead_list(queue_, &query, &batch, nullptr, err()));
   query = WQ_DEAD_QUERY_INIT;
   query.from_ms = -1;
@@ -184,7 +184,7 @@ TEST_F(CapiDead, ManyByFilter) {
   filter.entries_count = 2;
   EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
   filter = WQ_DEAD_FILTER_INIT;
-  filter.reason = 3;
+  filter.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, replay(filter, 0));
   filter.reason = WQ_DEAD_LEASE_EXPIRED;
   filter.from_ms = -1;
