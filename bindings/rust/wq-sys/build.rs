@@ -30,13 +30,13 @@ fn main() {
 
 /// The library of a build tree, and the header of the source that it was configured from.
 fn from_build_tree(dir: &Path) -> (PathBuf, Vec<PathBuf>) {
-    let library = dir.join("src").join("libwq.so");
+    let library = dir.join("lib").join("libwq.so");
     println!("cargo:rerun-if-changed={}", library.display());
     if !library.exists() {
-        panic!("WQ_BUILD_DIR is {}, and there is no src/libwq.so in it", dir.display());
+        panic!("WQ_BUILD_DIR is {}, and there is no lib/libwq.so in it", dir.display());
     }
     let include = source_of(dir).unwrap_or_else(|| dir.to_path_buf()).join("include");
-    (include, vec![dir.join("src")])
+    (include, vec![dir.join("lib")])
 }
 
 fn source_of(dir: &Path) -> Option<PathBuf> {
