@@ -212,7 +212,7 @@ impl Iterator for Jobs {
 /// Those that were leased and not yet given out go back uncounted.
 impl Drop for Jobs {
     fn drop(&mut self) {
-        give_back(std::mem::take(&mut self.ready).collect());
+        give_back(self.ready.by_ref().collect());
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Transaction<'a> {
 
 #[derive(Clone, Debug)]
 enum Op<'a> {
-    Enqueue(Queue, JobSpec<'a>),
+    Enqueue(Queue, Box<JobSpec<'a>>),
     Settle(Queue, Token, Settle<'a>),
     Put(Bytes<'a>, Bytes<'a>, KvOptions<'a>),
     Add(Bytes<'a>, i64, KvOptions<'a>),
@@ -95,7 +95,7 @@ impl<'a> Transaction<'a> {
 
     /// Enqueue a job.
     pub fn enqueue(mut self, queue: &Queue, spec: impl Into<JobSpec<'a>>) -> Self {
-        self.ops.push(Op::Enqueue(queue.clone(), spec.into()));
+        self.ops.push(Op::Enqueue(queue.clone(), Box::new(spec.into())));
         self
     }
 

@@ -2,7 +2,6 @@
 //! belong to no store: an idle one holds nothing.
 //! Thread model: any thread.
 
-use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -19,12 +18,12 @@ struct Pool {
 }
 
 struct State {
-    work: VecDeque<Work>,
+    work: Vec<Work>,
     idle: usize,
 }
 
 static POOL: Pool =
-    Pool { state: Mutex::new(State { work: VecDeque::new(), idle: 0 }), more: Condvar::new() };
+    Pool { state: Mutex::new(State { work: Vec::new(), idle: 0 }), more: Condvar::new() };
 
 /// How long a thread with nothing to do is kept.
 const KEPT: Duration = Duration::from_secs(10);
@@ -33,7 +32,7 @@ const KEPT: Duration = Duration::from_secs(10);
 pub(crate) fn run(work: Work) -> Result<()> {
     let mut state = lock(&POOL.state);
     if state.idle > state.work.len() {
-        state.work.push_back(work);
+        state.work.push(work);
         drop(state);
         POOL.more.notify_one();
         return Ok(());
@@ -63,5 +62,5 @@ fn wait_for_work() -> Option<Work> {
         timed_out = timeout.timed_out();
     }
     state.idle -= 1;
-    state.work.pop_front()
+    state.work.pop()
 }

@@ -236,8 +236,7 @@ fn a_backup_is_watched_stopped_checked_and_restored() {
     let (outcome, _) = wq::verify_backup(dir.join("backup"), BackupOptions::new()).unwrap();
     assert!(outcome.is_ok());
     let new = dir.join("new");
-    let (outcome, _) =
-        wq::restore_backup(dir.join("backup"), &new, BackupOptions::new()).unwrap();
+    let (outcome, _) = wq::restore_backup(dir.join("backup"), &new, BackupOptions::new()).unwrap();
     assert!(outcome.is_ok());
     let restored = Store::open(&new).unwrap();
     assert_eq!(take_one(&restored.queue("q").unwrap()).payload, b"kept");
