@@ -103,13 +103,31 @@ run_conformance() {
     fi
     rm -rf "${work:?}/$name"
   done
+  if [ $((equal + different)) -eq 0 ]; then
+    echo "no conformance scripts in $scripts"
+    failed=$((failed + 1))
+  fi
   echo "conformance: $equal equal, $different different"
   passed=$((passed + equal))
   failed=$((failed + different))
 }
 
+# The parts without the library, where an interpreter looks at every access.
+run_miri() {
+  if ! cargo +nightly miri --version > /dev/null 2>&1; then
+    echo "miri is not at hand: not run"
+  elif cargo +nightly miri test --locked --manifest-path "$here/Cargo.toml" -p wq --lib \
+    --target-dir "$target/miri" > "$work/log" 2>&1; then
+    passed=$((passed + 1))
+  else
+    cat "$work/log"
+    failed=$((failed + 1))
+  fi
+}
+
 if [ -z "${WQ_CONFORMANCE_ONLY:-}" ]; then
   run_tests -p wq-sys -p wq $features --no-fail-fast
+  [ -z "${WQ_TEST_LONG:-}" ] || run_miri
 fi
 run_conformance
 echo "$passed passed, $failed failed"

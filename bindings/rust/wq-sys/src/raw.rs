@@ -2,18 +2,17 @@
 //! The declarations of `wq.h`, as they are.
 
 #![allow(non_camel_case_types, rustdoc::all, clippy::all)]
-#![cfg_attr(rustfmt, rustfmt_skip)]
 
 use std::os::raw::{c_char, c_void};
 
 /// `WQ_VERSION_MAJOR`.
-pub const WQ_VERSION_MAJOR: i32 = 0;
+pub const WQ_VERSION_MAJOR: u32 = 0;
 
 /// `WQ_VERSION_MINOR`.
-pub const WQ_VERSION_MINOR: i32 = 1;
+pub const WQ_VERSION_MINOR: u32 = 1;
 
 /// `WQ_VERSION_PATCH`.
-pub const WQ_VERSION_PATCH: i32 = 0;
+pub const WQ_VERSION_PATCH: u32 = 0;
 
 /// What wq_store_open compares: the major and minor version of this header.
 pub const WQ_ABI_VERSION: u32 = 1;
@@ -168,7 +167,7 @@ pub const WQ_BACKOFF_LIST: u32 = 3;
 
 /// Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue:
 /// none.
-pub const WQ_BACKOFF_LIST_MAX: i32 = 32;
+pub const WQ_BACKOFF_LIST_MAX: u32 = 32;
 
 /// WQ_E_NOT_FOUND if there is no store at the path
 pub const WQ_OPEN_NO_CREATE: u32 = 1;

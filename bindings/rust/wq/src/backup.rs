@@ -1,7 +1,5 @@
 //! Backups: a copy of an open store, its check, and a store made from it.
 
-use std::os::raw::c_void;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
 
@@ -11,6 +9,7 @@ use crate::call::Ctx;
 use crate::code::Outcome;
 use crate::error::Result;
 use crate::handle::Cancel;
+use crate::progress::{Callback, Progress};
 use crate::stats::BackupReport;
 use crate::store::{c_path, Store};
 
@@ -19,7 +18,7 @@ use crate::store::{c_path, Store};
 #[must_use = "options do nothing by themselves"]
 pub struct BackupOptions<'a> {
     cancel: Option<Cancel>,
-    progress: Option<Box<dyn FnMut(u64, u64) -> bool + 'a>>,
+    progress: Option<Callback<'a>>,
 }
 
 impl<'a> BackupOptions<'a> {
@@ -50,28 +49,6 @@ impl std::fmt::Debug for BackupOptions<'_> {
 /// `Ok` and what was done; `Cancelled`: stopped by the token or the callback.
 pub type BackupResult = Result<(Outcome, BackupReport)>;
 
-struct Progress<'p, 'a> {
-    callback: Option<&'p mut Box<dyn FnMut(u64, u64) -> bool + 'a>>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
-}
-
-unsafe extern "C" fn on_progress(done: u64, total: u64, ctx: *mut c_void) -> i32 {
-    // SAFETY: the Progress of the call that is running, on the same thread.
-    let progress = &mut *(ctx as *mut Progress<'_, '_>);
-    let callback = match &mut progress.callback {
-        Some(callback) => callback,
-        None => return 0,
-    };
-    match catch_unwind(AssertUnwindSafe(|| callback(done, total))) {
-        Ok(true) => 0,
-        Ok(false) => 1,
-        Err(panic) => {
-            progress.panic = Some(panic);
-            1
-        }
-    }
-}
-
 /// Makes one of the three calls with these options.
 fn with_options(
     mut options: BackupOptions<'_>,
@@ -83,17 +60,12 @@ fn with_options(
 ) -> BackupResult {
     let mut raw = sys::wq_backup_options::init();
     raw.cancel = options.cancel.as_ref().map_or(ptr::null_mut(), Cancel::raw);
-    let mut progress = Progress { callback: options.progress.as_mut(), panic: None };
-    if progress.callback.is_some() {
-        raw.progress = Some(on_progress);
-        raw.progress_ctx = (&mut progress as *mut Progress<'_, '_>).cast();
-    }
+    let mut progress = Progress::new(options.progress.as_mut());
+    (raw.progress, raw.progress_ctx) = progress.raw();
     let mut report = sys::wq_backup_report::init();
     let mut ctx = Ctx::new(None);
     let code = call(&raw, &mut report, &mut ctx);
-    if let Some(panic) = progress.panic {
-        resume_unwind(panic);
-    }
+    progress.finish();
     Ok((ctx.outcome(code?)?, BackupReport::of_raw(&report)))
 }
 

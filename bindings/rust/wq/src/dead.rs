@@ -1,7 +1,5 @@
 //! Dead letters: jobs that failed for good, until they are replayed, removed or purged.
 
-use std::os::raw::c_void;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr;
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +9,7 @@ use crate::code::Outcome;
 use crate::error::Result;
 use crate::handle::{BatchHandle, Cancel};
 use crate::job::{JobInfo, Token};
+use crate::progress::{Callback, Progress};
 use crate::queue::Queue;
 use crate::settle::raw_token;
 use crate::spec::Bytes;
@@ -32,7 +31,7 @@ impl Queue {
 /// # let dir = wq::doc_dir("dead");
 /// # let store = wq::Store::open(&dir)?;
 /// # let queue = store.queue("mail")?;
-/// # queue.enqueue("x")?;
+/// # let _ = queue.enqueue("x")?;
 /// # assert!(queue.lease(&wq::LeaseOptions::new())?[0].fail("no such address")?.is_ok());
 /// for letter in queue.dead().iter(&wq::DeadQuery::new()) {
 ///     let letter = letter?;
@@ -140,7 +139,7 @@ pub struct DeadFilter<'a> {
     entries: Vec<sys::wq_token>,
     limit: u64,
     cancel: Option<Cancel>,
-    progress: Option<Box<dyn FnMut(u64, u64) -> bool + 'a>>,
+    progress: Option<Callback<'a>>,
 }
 
 impl<'a> DeadFilter<'a> {
@@ -233,29 +232,6 @@ pub struct DeadReport {
     pub examined: u64,
     /// How long it took.
     pub elapsed: Duration,
-}
-
-/// The callback of a filter, and the panic that it ended with.
-struct Progress<'p, 'a> {
-    callback: Option<&'p mut Box<dyn FnMut(u64, u64) -> bool + 'a>>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
-}
-
-unsafe extern "C" fn on_progress(changed: u64, examined: u64, ctx: *mut c_void) -> i32 {
-    // SAFETY: the Progress of the call that is running, on the same thread.
-    let progress = &mut *(ctx as *mut Progress<'_, '_>);
-    let callback = match &mut progress.callback {
-        Some(callback) => callback,
-        None => return 0,
-    };
-    match catch_unwind(AssertUnwindSafe(|| callback(changed, examined))) {
-        Ok(true) => 0,
-        Ok(false) => 1,
-        Err(panic) => {
-            progress.panic = Some(panic);
-            1
-        }
-    }
 }
 
 type BulkCall = unsafe extern "C" fn(
@@ -388,11 +364,8 @@ impl<'q> DeadLetters<'q> {
         }
         raw.limit = filter.limit;
         raw.cancel = filter.cancel.as_ref().map_or(ptr::null_mut(), Cancel::raw);
-        let mut progress = Progress { callback: filter.progress.as_mut(), panic: None };
-        if progress.callback.is_some() {
-            raw.progress = Some(on_progress);
-            raw.progress_ctx = (&mut progress as *mut Progress<'_, '_>).cast();
-        }
+        let mut progress = Progress::new(filter.progress.as_mut());
+        (raw.progress, raw.progress_ctx) = progress.raw();
         let mut report = sys::wq_dead_report::init();
         let told = self.queue.run(|ctx| {
             let queue = self.queue.raw()?;
@@ -401,9 +374,7 @@ impl<'q> DeadLetters<'q> {
             let code = unsafe { call(queue, &raw, &mut ctx.call, &mut report, &mut ctx.err) };
             ctx.outcome(code)
         });
-        if let Some(panic) = progress.panic {
-            resume_unwind(panic);
-        }
+        progress.finish();
         Ok(DeadReport {
             outcome: told?,
             changed: report.changed,

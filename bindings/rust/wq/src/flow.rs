@@ -32,8 +32,8 @@ impl Store {
 /// use wq::{FlowOptions, JobSpec, NextJob};
 /// let report = FlowOptions::new().on_complete(NextJob::in_queue("mail", "all were sent"));
 /// let flow = store.flows().create(&report)?;
-/// queue.enqueue(JobSpec::new("to: ann").flow(flow))?;
-/// queue.enqueue(JobSpec::new("to: bob").flow(flow))?;
+/// assert!(queue.enqueue(JobSpec::new("to: ann").flow(flow))?.is_new());
+/// assert!(queue.enqueue(JobSpec::new("to: bob").flow(flow))?.is_new());
 /// store.flows().seal(flow)?;
 /// assert_eq!(store.flows().status(flow)?.pending, 2);
 /// # Ok(())

@@ -2,9 +2,9 @@
 //!
 //! Everything is shared by `Arc`: a queue keeps its store, a job keeps its queue. The library lets
 //! handles be closed in any order, and answers `CLOSED` to a call with a handle that was closed, also
-//! to one that comes late with a copied pointer (their memory is never given back). So `close` may
-//! run beside other calls: it takes the pointer away for those to come, and the library wakes and
-//! waits for those that are inside.
+//! to one that comes late with a copied pointer: the memory of a handle stays one for ever, and is
+//! used again late. So `close` may run beside other calls: it takes the pointer away for those to
+//! come, and the library wakes and waits for those that are inside.
 //! Thread model: any thread.
 
 use std::ptr;

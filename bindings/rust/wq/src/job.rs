@@ -330,7 +330,7 @@ impl Job {
     /// # let dir = wq::doc_dir("settle");
     /// # let store = wq::Store::open(&dir)?;
     /// # let queue = store.queue("mail")?;
-    /// # queue.enqueue("x")?;
+    /// # let _ = queue.enqueue("x")?;
     /// let lease = queue.lease(&wq::LeaseOptions::new())?;
     /// let job = &lease[0];
     /// let later = wq::Settle::nack().delay(Duration::from_secs(60)).error("no connection");

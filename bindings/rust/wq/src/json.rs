@@ -16,7 +16,7 @@ impl<'a> JobSpec<'a> {
     /// # let dir = wq::doc_dir("json");
     /// # let store = wq::Store::open(&dir)?;
     /// # let queue = store.queue("mail")?;
-    /// queue.enqueue(wq::JobSpec::json(&("resize", 7))?)?;
+    /// assert!(queue.enqueue(wq::JobSpec::json(&("resize", 7))?)?.is_new());
     /// let lease = queue.lease(&wq::LeaseOptions::new())?;
     /// let (what, id): (String, u32) = lease[0].json()?;
     /// assert_eq!((what.as_str(), id), ("resize", 7));

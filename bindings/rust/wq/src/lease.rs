@@ -144,7 +144,7 @@ impl Queue {
     /// # let dir = wq::doc_dir("lease");
     /// # let store = wq::Store::open(&dir)?;
     /// # let queue = store.queue("mail")?;
-    /// # queue.enqueue("hello")?;
+    /// # let _ = queue.enqueue("hello")?;
     /// for job in queue.lease(&wq::LeaseOptions::new().max_jobs(10))? {
     ///     assert_eq!(job.text(), Some("hello"));
     ///     assert!(job.ack()?.is_ok());
@@ -290,7 +290,7 @@ pub(crate) fn give_back(mut jobs: Vec<Job>) {
 /// let store = wq::Store::open(&dir)?;
 /// let queue = store.queue("mail")?;
 /// let lease = queue.lease_async(&wq::LeaseOptions::new().wait_forever());
-/// queue.enqueue("hello")?;
+/// assert!(queue.enqueue("hello")?.is_new());
 /// let jobs = wq::block_on(lease)?;
 /// assert_eq!(jobs[0].text(), Some("hello"));
 /// # Ok(())

@@ -10,7 +10,8 @@
 //!
 //! let store = Store::open(&dir)?;
 //! let mail = store.queue("mail")?;
-//! mail.enqueue("hello")?; // returns when it is on the device
+//! let sent = mail.enqueue("hello")?; // returns when it is on the device
+//! assert!(sent.is_new());
 //!
 //! let options = LeaseOptions::new().max_jobs(10).wait(Duration::from_secs(1));
 //! for job in mail.lease(&options)? {
@@ -59,7 +60,7 @@
 
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations, unreachable_pub)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(unused_must_use))))]
 
 mod backup;
 mod block;
@@ -81,6 +82,7 @@ mod kv;
 mod lease;
 mod observe;
 mod paging;
+mod progress;
 mod queue;
 mod settle;
 mod spec;

@@ -105,7 +105,7 @@ impl Queue {
     /// # let dir = wq::doc_dir("durability");
     /// let store = wq::Store::open(&dir)?;
     /// let fast = store.queue("clicks")?.with_durability(wq::Durability::Memory);
-    /// fast.enqueue("one")?; // applied; on the device within some tens of milliseconds
+    /// assert!(fast.enqueue("one")?.is_new()); // applied; on the device within some tens of milliseconds
     /// store.sync()?; // everything before this survives power loss
     /// # Ok(())
     /// # }

@@ -183,7 +183,7 @@ impl OpenOptions {
 /// The library that runs must have the major and minor version of the header that this crate was
 /// made from; `version` is major << 16 | minor << 8 | patch.
 fn check_version(version: u32) -> Result<()> {
-    let header = (sys::WQ_VERSION_MAJOR as u32, sys::WQ_VERSION_MINOR as u32);
+    let header = (sys::WQ_VERSION_MAJOR, sys::WQ_VERSION_MINOR);
     let library = (version >> 16, version >> 8 & 0xff);
     if library == header {
         return Ok(());
@@ -505,7 +505,7 @@ mod tests {
 
     #[test]
     fn another_library_is_named() {
-        let ours = (sys::WQ_VERSION_MAJOR << 16 | sys::WQ_VERSION_MINOR << 8) as u32;
+        let ours = sys::WQ_VERSION_MAJOR << 16 | sys::WQ_VERSION_MINOR << 8;
         assert!(check_version(ours).is_ok());
         assert!(check_version(ours | 9).is_ok());
         let error = check_version(7 << 16 | 3 << 8 | 2).unwrap_err();

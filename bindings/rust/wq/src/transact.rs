@@ -25,7 +25,7 @@ use crate::store::Store;
 /// # let store = wq::Store::open(&dir)?;
 /// # let queue = store.queue("mail")?;
 /// # let done = store.queue("done")?;
-/// # queue.enqueue("x")?;
+/// # let _ = queue.enqueue("x")?;
 /// # let lease = queue.lease(&wq::LeaseOptions::new())?;
 /// # let job = &lease[0];
 /// use wq::{KvOptions, Settle, Transaction};

@@ -27,7 +27,7 @@ use crate::queue::Queue;
 /// # let dir = wq::doc_dir("worker");
 /// # let store = wq::Store::open(&dir)?;
 /// # let queue = store.queue("mail")?;
-/// queue.enqueue("hello")?;
+/// assert!(queue.enqueue("hello")?.is_new());
 /// let worker = wq::Worker::new(&queue)?.threads(2);
 /// let stop = worker.stop_token();
 /// let report = worker.run(|job| {

@@ -28,6 +28,9 @@ fn in_child(store: &wq::Store, queue: &wq::Queue) -> i32 {
         queue.lease(&LeaseOptions::new()).map_err(|e| e.code()).err().map_or(false, forked),
         wq::Store::open("/nowhere/at/all").map_err(|e| e.code()).err().is_some(),
     ];
+    // Only forgets; waits for nobody.
+    queue.close();
+    store.close();
     let bits = answers.iter().enumerate().map(|(i, right)| i32::from(!right) << i);
     bits.sum()
 }
