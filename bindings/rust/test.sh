@@ -82,6 +82,11 @@ run_tests() {
 }
 
 run_conformance() {
+  if ! ls "$scripts"/*.ops > /dev/null 2>&1; then
+    [ -z "${WQ_CONFORMANCE_ONLY:-}" ] || skip "no scripts in tests/conformance"
+    echo "conformance: not run, there are no scripts in tests/conformance"
+    return
+  fi
   if ! run_cargo build -q -p wq-conformance; then
     failed=$((failed + 1))
     return
@@ -89,7 +94,6 @@ run_conformance() {
   equal=0
   different=0
   for ops in "$scripts"/*.ops; do
-    [ -e "$ops" ] || continue
     name=$(basename "$ops" .ops)
     mkdir "$work/$name"
     if "$target/debug/wq-conformance" "$work/$name" "$ops" > "$work/$name.got" 2> "$work/err" &&
@@ -103,10 +107,6 @@ run_conformance() {
     fi
     rm -rf "${work:?}/$name"
   done
-  if [ $((equal + different)) -eq 0 ]; then
-    echo "no conformance scripts in $scripts"
-    failed=$((failed + 1))
-  fi
   echo "conformance: $equal equal, $different different"
   passed=$((passed + equal))
   failed=$((failed + different))

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use wq_sys as sys;
 
@@ -118,7 +119,7 @@ impl Drop for Raw {
     }
 }
 
-pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> usize {
+pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> (Duration, usize) {
     let raw = open(dir, level);
     let mut spec = sys::wq_job_spec::init();
     spec.payload = sys::wq_bytes { data: PAYLOAD.as_ptr().cast(), len: PAYLOAD.len() };
@@ -127,11 +128,12 @@ pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> usize {
     let mut tokens = vec![sys::wq_token { id: 0, generation: 0 }; batch];
     let mut items = vec![sys::wq_settle_item::init(); batch];
     let mut acked = 0;
+    let begin = Instant::now();
     for _ in 0..jobs / batch {
         raw.enqueue(&specs, &mut out);
         let count = raw.lease(&mut tokens);
         raw.ack(&tokens[..count], &mut items);
         acked += count;
     }
-    acked
+    (begin.elapsed(), acked)
 }

@@ -174,32 +174,32 @@ words! {
 }
 
 words! {
-    /// What an event of a store tells; the words in brackets are fields of
+    /// What an event of a store tells; the words in parentheses are of fields of
     /// [`StoreEvent`](crate::StoreEvent).
     EventKind {
-        /// Enqueued [time: when it becomes ready, none: it is].
+        /// Enqueued (time: when it becomes ready, none: it is).
         Queued = sys::WQ_EVENT_QUEUED, "queued";
         /// Delayed -> ready.
         Promoted = sys::WQ_EVENT_PROMOTED, "promoted";
-        /// Leased [time: the deadline].
+        /// Leased (time: the deadline).
         Leased = sys::WQ_EVENT_LEASED, "leased";
-        /// Leased -> running [time: the deadline, none: there is none].
+        /// Leased -> running (time: the deadline, none: there is none).
         Confirmed = sys::WQ_EVENT_CONFIRMED, "confirmed";
         /// Succeeded, and gone.
         Acked = sys::WQ_EVENT_ACKED, "acked";
-        /// The attempt failed [time: when it is ready again, none: it is, or it died].
+        /// The attempt failed (time: when it is ready again, none: it is, or it died).
         Nacked = sys::WQ_EVENT_NACKED, "nacked";
-        /// Given back uncounted [the same].
+        /// Given back uncounted (the same).
         Released = sys::WQ_EVENT_RELEASED, "released";
-        /// Its lease was taken back [the same].
+        /// Its lease was taken back (the same).
         Expired = sys::WQ_EVENT_EXPIRED, "expired";
-        /// Became a dead letter [dead_reason].
+        /// Became a dead letter (`dead_reason`).
         Dead = sys::WQ_EVENT_DEAD, "dead";
         /// Dead -> ready.
         Replayed = sys::WQ_EVENT_REPLAYED, "replayed";
         /// Cancelled, and gone.
         Cancelled = sys::WQ_EVENT_CANCELLED, "cancelled";
-        /// Removed [job_id 0: `count` jobs of the queue at once].
+        /// Removed (job_id 0: `count` jobs of the queue at once).
         Cleared = sys::WQ_EVENT_CLEARED, "cleared";
         /// A queue was declared.
         QueueDeclared = sys::WQ_EVENT_QUEUE_DECLARED, "queue_declared";
@@ -213,7 +213,7 @@ words! {
         JobExpired = sys::WQ_EVENT_JOB_EXPIRED, "job_expired";
         /// Went for a newer one, or a dead letter over the caps; gone.
         Dropped = sys::WQ_EVENT_DROPPED, "dropped";
-        /// A flow has finished [job_id: the flow; `count`: its members].
+        /// A flow has finished (job_id: the flow; `count`: its members).
         FlowFinished = sys::WQ_EVENT_FLOW_FINISHED, "flow_finished";
     }
 }
