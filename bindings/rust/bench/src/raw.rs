@@ -4,9 +4,10 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use std::time::{Duration, Instant};
 
 use wq_sys as sys;
+
+use crate::{Clocks, Run};
 
 const PAYLOAD: [u8; 128] = [b'x'; 128];
 
@@ -119,7 +120,7 @@ impl Drop for Raw {
     }
 }
 
-pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> (Duration, usize) {
+pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> Run {
     let raw = open(dir, level);
     let mut spec = sys::wq_job_spec::init();
     spec.payload = sys::wq_bytes { data: PAYLOAD.as_ptr().cast(), len: PAYLOAD.len() };
@@ -128,12 +129,12 @@ pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> (Duration, usiz
     let mut tokens = vec![sys::wq_token { id: 0, generation: 0 }; batch];
     let mut items = vec![sys::wq_settle_item::init(); batch];
     let mut acked = 0;
-    let begin = Instant::now();
+    let clocks = Clocks::start();
     for _ in 0..jobs / batch {
         raw.enqueue(&specs, &mut out);
         let count = raw.lease(&mut tokens);
         raw.ack(&tokens[..count], &mut items);
         acked += count;
     }
-    (begin.elapsed(), acked)
+    clocks.stop(acked)
 }

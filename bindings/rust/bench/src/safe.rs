@@ -1,18 +1,19 @@
 //! Through the crate, as a program would write it.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use wq::{Durability, JobSpec, LeaseOptions, Store, Token};
 
+use crate::{Clocks, Run};
+
 const PAYLOAD: [u8; 128] = [b'x'; 128];
 
-pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> (Duration, usize) {
+pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> Run {
     let store = Store::open(dir).expect("a store").with_durability(Durability::from_raw(level));
     let queue = store.queue("q").expect("a queue");
     let take = LeaseOptions::new().max_jobs(batch as u32);
     let mut acked = 0;
-    let begin = Instant::now();
+    let clocks = Clocks::start();
     for _ in 0..jobs / batch {
         if batch == 1 {
             assert!(queue.enqueue(&PAYLOAD).expect("a job").is_new());
@@ -29,5 +30,5 @@ pub fn run(dir: &Path, level: u32, batch: usize, jobs: usize) -> (Duration, usiz
         let items = queue.ack_many(&tokens).expect("acks");
         acked += items.as_slice().iter().filter(|item| **item == Ok(wq::Outcome::Ok)).count();
     }
-    (begin.elapsed(), acked)
+    clocks.stop(acked)
 }
