@@ -266,8 +266,8 @@ impl<'q> DeadLetters<'q> {
                 sys::wq_dead_list(queue, &raw, &mut batch.0, &mut next_cursor, &mut ctx.err)
             };
             let _ = ctx.outcome(code)?;
-            let letters = JobInfo::all_of(&batch, &[&self.queue.inner.name])?;
-            let letters = letters.into_iter().map(|(_, letter)| letter).collect();
+            let names = [&self.queue.inner.name];
+            let letters = JobInfo::all_of(&batch, &names, |letter, _| letter)?;
             Ok(DeadPage { letters, next_cursor })
         })
     }

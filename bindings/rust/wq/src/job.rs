@@ -9,7 +9,7 @@ use wq_sys as sys;
 
 use crate::code::Outcome;
 use crate::driver::Pending;
-use crate::error::{check_ok, Result};
+use crate::error::{Error, Result};
 use crate::handle::{bytes_of, BatchHandle};
 use crate::queue::Queue;
 use crate::settle::Settle;
@@ -134,15 +134,25 @@ impl JobInfo {
 
     /// Job `i` of a batch. `names` are those of the queues that a lease was given.
     pub(crate) fn of_batch(batch: &BatchHandle, i: usize, names: &[&Arc<str>]) -> Result<JobInfo> {
-        let mut raw = sys::wq_job::init();
+        JobInfo::read(batch, i, &mut sys::wq_job::init(), names)
+    }
+
+    fn read(
+        batch: &BatchHandle,
+        i: usize,
+        raw: &mut sys::wq_job,
+        names: &[&Arc<str>],
+    ) -> Result<JobInfo> {
         // SAFETY: a batch that this thread alone reads, and a struct with its size.
-        let code = unsafe { sys::wq_batch_job(batch.0, i, &mut raw) };
-        check_ok(code, &sys::wq_error::init())?;
+        let code = unsafe { sys::wq_batch_job(batch.0, i, raw) };
+        if code != sys::WQ_OK {
+            return Err(Error::of_code(code));
+        }
         let headers = (0..raw.headers_count as usize)
             .map(|h| header_of(batch, i, h))
             .collect::<Result<Vec<_>>>()?;
         // SAFETY: the batch outlives this function, and all bytes are copied.
-        Ok(unsafe { JobInfo::of_raw(&raw, headers, names) })
+        Ok(unsafe { JobInfo::of_raw(raw, headers, names) })
     }
 
     /// # Safety
@@ -187,25 +197,18 @@ impl JobInfo {
         }
     }
 
-    /// All jobs of a batch.
-    pub(crate) fn all_of(
+    /// All jobs of a batch, each made of what was told of it and the index of its queue.
+    pub(crate) fn all_of<T>(
         batch: &BatchHandle,
         names: &[&Arc<str>],
-    ) -> Result<Vec<(usize, JobInfo)>> {
+        make: impl Fn(JobInfo, usize) -> T,
+    ) -> Result<Vec<T>> {
         // SAFETY: a batch that this thread alone reads, or NULL, which has no jobs.
         let count = unsafe { sys::wq_batch_count(batch.0) };
         let mut jobs = Vec::with_capacity(count);
         let mut raw = sys::wq_job::init();
         for i in 0..count {
-            let index = if names.len() > 1 {
-                // SAFETY: as above, with a struct and its size.
-                let code = unsafe { sys::wq_batch_job(batch.0, i, &mut raw) };
-                check_ok(code, &sys::wq_error::init())?;
-                raw.queue_index as usize
-            } else {
-                0
-            };
-            jobs.push((index, JobInfo::of_batch(batch, i, names)?));
+            jobs.push(make(JobInfo::read(batch, i, &mut raw, names)?, raw.queue_index as usize));
         }
         Ok(jobs)
     }
@@ -215,7 +218,9 @@ fn header_of(batch: &BatchHandle, i: usize, h: usize) -> Result<Header> {
     let mut raw = sys::wq_header::init();
     // SAFETY: a batch that this thread alone reads, and a valid place to write to.
     let code = unsafe { sys::wq_batch_header(batch.0, i, h, &mut raw) };
-    check_ok(code, &sys::wq_error::init())?;
+    if code != sys::WQ_OK {
+        return Err(Error::of_code(code));
+    }
     // SAFETY: the batch is there while the bytes are copied.
     Ok(unsafe { Header { name: bytes_of(raw.name).to_vec(), value: bytes_of(raw.value).to_vec() } })
 }

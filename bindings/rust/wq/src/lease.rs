@@ -251,13 +251,12 @@ fn lease_call(
     };
     let outcome = ctx.outcome(code)?;
     let names: Vec<_> = queues.iter().map(|queue| &queue.inner.name).collect();
-    let jobs = JobInfo::all_of(&batch, &names)?;
-    let jobs = jobs.into_iter().map(|(index, info)| {
+    let jobs = JobInfo::all_of(&batch, &names, |info, index| {
         let queue = queues[index.min(queues.len() - 1)];
         let durability = queue.durability.or(store.durability);
         Job::new(info, Queue { inner: queue.inner.clone(), durability })
-    });
-    Ok(Lease { jobs: jobs.collect(), outcome })
+    })?;
+    Ok(Lease { jobs, outcome })
 }
 
 /// Jobs that nobody will work on go back, uncounted and to the head of their priority. Best effort:

@@ -171,7 +171,7 @@ fn items_of(ctx: &Ctx, code: i32, codes: &[i32]) -> Result<Items> {
     if codes.contains(&UNTOLD) || (code < 0 && code != sys::WQ_E_NOT_FOUND) {
         let _ = ctx.outcome(code)?;
     }
-    let told = |code: &i32| Outcome::from_code(*code).ok_or(ErrorCode::from_code(*code));
+    let told = |code: &i32| Outcome::from_code(*code).ok_or_else(|| ErrorCode::from_code(*code));
     Ok(Items(codes.iter().map(told).collect()))
 }
 

@@ -168,6 +168,12 @@ impl Backoff {
 pub struct JobSpec<'a> {
     payload: Bytes<'a>,
     headers: Vec<(Bytes<'a>, Bytes<'a>)>,
+    /// Most jobs say none of it: then a spec is small.
+    more: Option<Box<More<'a>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct More<'a> {
     delay: Option<Duration>,
     run_at: Option<SystemTime>,
     priority: Option<u8>,
@@ -199,6 +205,10 @@ impl<'a> JobSpec<'a> {
         JobSpec { payload: payload.into(), ..JobSpec::default() }
     }
 
+    fn more(&mut self) -> &mut More<'a> {
+        self.more.get_or_insert_with(Box::default)
+    }
+
     /// Add a header. A name has 1 to 255 bytes, a value any bytes; all together up to 64 KiB.
     pub fn header(mut self, name: impl Into<Bytes<'a>>, value: impl Into<Bytes<'a>>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -207,82 +217,82 @@ impl<'a> JobSpec<'a> {
 
     /// Ready after this time. Not together with [`run_at`](JobSpec::run_at).
     pub fn delay(mut self, delay: Duration) -> Self {
-        self.delay = Some(delay);
+        self.more().delay = Some(delay);
         self
     }
 
     /// Ready at this time; at once if it is in the past.
     pub fn run_at(mut self, time: SystemTime) -> Self {
-        self.run_at = Some(time);
+        self.more().run_at = Some(time);
         self
     }
 
     /// 0 goes first, 100 is the default.
     pub fn priority(mut self, priority: u8) -> Self {
-        self.priority = Some(priority);
+        self.more().priority = Some(priority);
         self
     }
 
     /// How often it is tried at most; 0 is 1 + `max_retries` of the queue.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.max_attempts = attempts;
+        self.more().max_attempts = attempts;
         self
     }
 
     /// How long it waits before a retry, instead of the policy of its queue.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.backoff = backoff;
+        self.more().backoff = backoff;
         self
     }
 
     /// A job that was not leased by then is never leased: it ends.
     pub fn expires_at(mut self, time: SystemTime) -> Self {
-        self.expires_at = Some(time);
+        self.more().expires_at = Some(time);
         self
     }
 
     /// An attempt that is lost at or after this time is the last. It adds no attempts.
     pub fn retry_until(mut self, time: SystemTime) -> Self {
-        self.retry_until = Some(time);
+        self.more().retry_until = Some(time);
         self
     }
 
     /// Told to the worker; also the length of its leases where a call names none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.more().timeout = Some(timeout);
         self
     }
 
     /// With so many nacks that count the job is dead; 0: no limit.
     pub fn max_exceptions(mut self, exceptions: u32) -> Self {
-        self.max_exceptions = exceptions;
+        self.more().max_exceptions = exceptions;
         self
     }
 
     /// A lease that runs out is the last: the job dies of [`DeadReason::Timeout`](crate::DeadReason),
     /// whatever attempts are left.
     pub fn fail_on_timeout(mut self) -> Self {
-        self.flags |= sys::WQ_JOB_FAIL_ON_TIMEOUT;
+        self.more().flags |= sys::WQ_JOB_FAIL_ON_TIMEOUT;
         self
     }
 
     /// A test push: answer what an enqueue of this job would answer now, and write nothing.
     pub fn dry_run(mut self) -> Self {
-        self.flags |= sys::WQ_JOB_DRY_RUN;
+        self.more().flags |= sys::WQ_JOB_DRY_RUN;
         self
     }
 
     /// One job of the queue holds this key at a time; an enqueue that meets the holder is
     /// [`Outcome::Duplicate`](crate::Outcome::Duplicate). The key is held no longer than `ttl`.
     pub fn unique(mut self, key: impl Into<Bytes<'a>>, ttl: Option<Duration>) -> Self {
-        self.unique = key.into();
-        self.unique_ttl = ttl;
+        self.more().unique = key.into();
+        self.more().unique_ttl = ttl;
         self
     }
 
     /// Which moment frees the unique key; without it, [`UniqueUntil::Done`].
     pub fn unique_until(mut self, until: UniqueUntil) -> Self {
-        self.unique_until = until.raw();
+        self.more().unique_until = until.raw();
         self
     }
 
@@ -294,52 +304,61 @@ impl<'a> JobSpec<'a> {
         wait: Duration,
         max_wait: Option<Duration>,
     ) -> Self {
-        self.debounce = key.into();
-        self.debounce_for = Some(wait);
-        self.debounce_max = max_wait;
+        self.more().debounce = key.into();
+        self.more().debounce_for = Some(wait);
+        self.more().debounce_max = max_wait;
         self
     }
 
     /// For this long a further enqueue with the key is answered with the first job's id, whatever
     /// became of that job. For producers that repeat a request.
     pub fn idempotency(mut self, key: impl Into<Bytes<'a>>, window: Duration) -> Self {
-        self.idempotency = key.into();
-        self.idempotency_for = Some(window);
+        self.more().idempotency = key.into();
+        self.more().idempotency_for = Some(window);
         self
     }
 
     /// The flow that it joins; see [`Flows`](crate::Flows).
     pub fn flow(mut self, flow: u64) -> Self {
-        self.flow = flow;
+        self.more().flow = flow;
         self
     }
 
     /// The group that it is of: of the jobs of a group only so many as its limit run at once.
     pub fn group(mut self, key: impl Into<Bytes<'a>>) -> Self {
-        self.group = key.into();
+        self.more().group = key.into();
         self
     }
 
     /// How many jobs of its group run at once; 0: as the queue says.
     pub fn group_limit(mut self, limit: u32) -> Self {
-        self.group_limit = limit;
+        self.more().group_limit = limit;
         self
     }
 
     /// Add a job that the ack of the one before it enqueues, in the same record. Up to 100.
     pub fn then(mut self, next: impl Into<NextJob<'a>>) -> Self {
-        self.chain.push(next.into());
+        self.more().chain.push(next.into());
         self
     }
 
     /// The struct of the library, whose pointers lead to this spec and into the arena.
     pub(crate) fn lower(&self, arena: &mut Arena) -> sys::wq_job_spec {
         let mut raw = sys::wq_job_spec::init();
-        raw.flags = self.flags;
         raw.payload = self.payload.view();
         let headers =
             self.headers.iter().map(|(n, v)| sys::wq_header { name: n.view(), value: v.view() });
         (raw.headers, raw.headers_count) = arena.keep(headers);
+        if let Some(more) = &self.more {
+            more.lower(&mut raw, arena);
+        }
+        raw
+    }
+}
+
+impl More<'_> {
+    fn lower(&self, raw: &mut sys::wq_job_spec, arena: &mut Arena) {
+        raw.flags = self.flags;
         raw.delay_ms = opt_ms(self.delay);
         raw.run_at_ms = at_ms(self.run_at);
         if let Some(priority) = self.priority {
@@ -347,12 +366,12 @@ impl<'a> JobSpec<'a> {
             raw.flags |= sys::WQ_JOB_PRIORITY;
         }
         raw.max_attempts = self.max_attempts;
-        self.lower_backoff(&mut raw, arena);
+        self.lower_backoff(raw, arena);
         raw.expires_at_ms = at_ms(self.expires_at);
         raw.retry_until_ms = at_ms(self.retry_until);
         raw.timeout_ms = opt_ms(self.timeout);
         raw.max_exceptions = self.max_exceptions;
-        self.lower_keys(&mut raw);
+        self.lower_keys(raw);
         raw.flow = self.flow;
         raw.group = self.group.view();
         raw.group_limit = self.group_limit;
@@ -361,7 +380,6 @@ impl<'a> JobSpec<'a> {
             (raw.chain, raw.chain_count) = arena.keep(next.into_iter());
             raw.chain_size = std::mem::size_of::<sys::wq_next_job>();
         }
-        raw
     }
 
     fn lower_backoff(&self, raw: &mut sys::wq_job_spec, arena: &mut Arena) {
