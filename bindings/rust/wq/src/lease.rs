@@ -4,7 +4,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -281,7 +281,8 @@ pub(crate) fn give_back(mut jobs: Vec<Job>) {
 /// pool waits for it, one for each lease that waits. So have few of these with a large `max_jobs`,
 /// not one for each job.
 ///
-/// Dropped before it is ready, it cancels the wait. Jobs that were leased by then go back uncounted.
+/// Dropped before it is ready, it cancels the wait, and returns when the thread has left the store: at
+/// once, or after the flush of a lease that came just then. Jobs leased by then go back uncounted.
 ///
 /// ```
 /// # fn main() -> wq::Result<()> {
@@ -325,6 +326,9 @@ impl Drop for GivenBack {
 struct Waiting {
     cancel: Cancel,
     state: Mutex<WaitState>,
+    left: Condvar,
+    /// A forked child has no such thread, and must not wait for it.
+    process: u32,
 }
 
 #[derive(Default)]
@@ -332,6 +336,8 @@ struct WaitState {
     result: Option<Result<Lease>>,
     waker: Option<Waker>,
     abandoned: bool,
+    /// The thread is out of the library and holds nothing of the store.
+    left: bool,
 }
 
 impl LeaseFuture {
@@ -362,7 +368,12 @@ impl LeaseFuture {
         options: sys::wq_lease_options,
         outer: Option<&Cancel>,
     ) -> Result<Arc<Waiting>> {
-        let waiting = Arc::new(Waiting { cancel: Cancel::new()?, state: Mutex::default() });
+        let waiting = Arc::new(Waiting {
+            cancel: Cancel::new()?,
+            state: Mutex::default(),
+            left: Condvar::new(),
+            process: std::process::id(),
+        });
         if let Some(outer) = outer {
             outer.link(&waiting.cancel);
         }
@@ -392,13 +403,27 @@ impl Waiting {
         let mut state = lock(&self.state);
         if state.abandoned {
             drop(state);
-            return drop(result.map(|lease| GivenBack(Some(lease))));
+            drop(result.map(|lease| GivenBack(Some(lease))));
+            lock(&self.state).left = true;
+            return self.left.notify_all();
         }
         state.result = Some(result);
+        state.left = true;
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
+        }
+    }
+}
+
+impl Waiting {
+    /// Until the thread has gone, so that it does not outlive the caller's last handle: it would
+    /// close the store at a moment of its own, maybe while the process ends.
+    fn until_left(&self) {
+        let mut state = lock(&self.state);
+        while !state.left && self.process == std::process::id() {
+            state = self.left.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 }
@@ -437,6 +462,7 @@ impl Drop for LeaseFuture {
             };
             waiting.cancel.fire();
             drop(left.map(|result| result.map(|lease| GivenBack(Some(lease)))));
+            waiting.until_left();
         }
     }
 }
