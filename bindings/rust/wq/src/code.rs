@@ -115,6 +115,8 @@ pub enum ErrorCode {
     Locked,
     /// Reserved: no call opens a store for reading only yet.
     ReadOnly,
+    /// No key of the store opens or seals the payload; see [`OpenOptions::key`](crate::OpenOptions::key).
+    NoKey,
     /// The disk is full or nearly full; settling and leasing go on.
     NoSpace,
     /// The queue or store is at its limit.
@@ -135,7 +137,7 @@ pub enum ErrorCode {
     Other(i32),
 }
 
-const ERRORS: [(ErrorCode, i32); 16] = [
+const ERRORS: [(ErrorCode, i32); 17] = [
     (ErrorCode::Invalid, sys::WQ_E_INVALID),
     (ErrorCode::TooLarge, sys::WQ_E_TOO_LARGE),
     (ErrorCode::Unsupported, sys::WQ_E_UNSUPPORTED),
@@ -145,6 +147,7 @@ const ERRORS: [(ErrorCode, i32); 16] = [
     (ErrorCode::Forked, sys::WQ_E_FORKED),
     (ErrorCode::Locked, sys::WQ_E_LOCKED),
     (ErrorCode::ReadOnly, sys::WQ_E_READ_ONLY),
+    (ErrorCode::NoKey, sys::WQ_E_NO_KEY),
     (ErrorCode::NoSpace, sys::WQ_E_NO_SPACE),
     (ErrorCode::Full, sys::WQ_E_FULL),
     (ErrorCode::NoMemory, sys::WQ_E_NO_MEMORY),
@@ -162,6 +165,11 @@ impl ErrorCode {
         }
         let known = ERRORS.iter().find(|(_, value)| *value == code);
         known.map_or(ErrorCode::Other(code), |(error, _)| *error)
+    }
+
+    /// The error that a field of a struct tells; 0 is none.
+    pub(crate) fn of_field(code: i32) -> Option<ErrorCode> {
+        Some(code).filter(|code| *code != sys::WQ_OK).map(ErrorCode::from_code)
     }
 
     /// The number that `wq.h` has for it.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use wq_sys as sys;
 
-use crate::spec::Backoff;
+use crate::backoff::Backoff;
 use crate::time::{from_ms, to_ms};
 use crate::words::{Durability, FullPolicy, QueueStatus};
 
-/// How many jobs of a queue may begin.
+/// How many jobs of a queue, or of each rate key of it, may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Rate {
     /// So many within the window; 0: no limit.
@@ -17,6 +17,21 @@ pub struct Rate {
     pub burst: u32,
     /// 1 ms to 366 days; zero without a limit.
     pub window: Duration,
+}
+
+/// When a rate key cools down: a circuit breaker for each key of
+/// [`JobSpec::rate_key`](crate::JobSpec::rate_key).
+///
+/// An exception is a nack that counts as one, no fail and no lease that ran out. An ack sets the
+/// count back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Throttle {
+    /// After so many exceptions of its jobs within the window no job of it begins; 0: never.
+    pub count: u32,
+    /// 1 ms to 366 days; zero without a count.
+    pub window: Duration,
+    /// How long none begins; zero: as the window.
+    pub cool: Duration,
 }
 
 /// How many acked jobs the history of a queue keeps, and how long. Both zero: none.
@@ -73,6 +88,17 @@ pub struct QueueConfig {
     pub rate: Option<Rate>,
     /// Jobs of one group that run at once; default 1.
     pub group_limit: Option<u32>,
+    /// How many jobs of each rate key may begin.
+    pub key_rate: Option<Rate>,
+    /// When a rate key cools down.
+    pub throttle: Option<Throttle>,
+    /// Payloads of new jobs are stored sealed; default: they are not. See
+    /// [`OpenOptions::key`](crate::OpenOptions::key).
+    pub encrypt: Option<bool>,
+    /// Payloads of new jobs from this size on are stored compressed if that makes them smaller; 0,
+    /// the default: none. Up to 256 MiB. Do not compress sealed payloads in which a secret stands
+    /// beside what others may choose: the length tells of the one through the other.
+    pub compress_min_bytes: Option<u32>,
     /// Told only: the status of the queue.
     pub status: Option<QueueStatus>,
     /// Told only: paused, also behind [`QueueStatus::Disabled`].
@@ -114,6 +140,10 @@ impl QueueConfig {
         keep_done: KeepDone;
         rate: Rate;
         group_limit: u32;
+        key_rate: Rate;
+        throttle: Throttle;
+        encrypt: bool;
+        compress_min_bytes: u32;
     }
 
     pub(crate) fn lower(&self) -> sys::wq_queue_config {
@@ -134,6 +164,10 @@ impl QueueConfig {
         set(&mut raw.fields, sys::WQ_CONFIG_DEAD_MAX_AGE, age, &mut raw.dead_max_age_ms);
         let limit = self.group_limit;
         set(&mut raw.fields, sys::WQ_CONFIG_GROUP_LIMIT, limit, &mut raw.group_limit);
+        let encrypt = self.encrypt.map(u32::from);
+        set(&mut raw.fields, sys::WQ_CONFIG_ENCRYPT, encrypt, &mut raw.encrypt);
+        let min = self.compress_min_bytes;
+        set(&mut raw.fields, sys::WQ_CONFIG_COMPRESS, min, &mut raw.compress_min_bytes);
         self.lower_groups_of_fields(&mut raw);
         raw
     }
@@ -161,6 +195,18 @@ impl QueueConfig {
             raw.rate_count = rate.count;
             raw.rate_burst = rate.burst;
             raw.rate_window_ms = to_ms(rate.window);
+        }
+        if let Some(rate) = self.key_rate {
+            raw.fields |= sys::WQ_CONFIG_KEY_RATE;
+            raw.key_rate_count = rate.count;
+            raw.key_rate_burst = rate.burst;
+            raw.key_rate_window_ms = to_ms(rate.window);
+        }
+        if let Some(throttle) = self.throttle {
+            raw.fields |= sys::WQ_CONFIG_THROTTLE;
+            raw.throttle_count = throttle.count;
+            raw.throttle_window_ms = to_ms(throttle.window);
+            raw.throttle_cool_ms = to_ms(throttle.cool);
         }
     }
 
@@ -195,6 +241,18 @@ impl QueueConfig {
                 window: from_ms(raw.rate_window_ms),
             }),
             group_limit: Some(raw.group_limit),
+            key_rate: Some(Rate {
+                count: raw.key_rate_count,
+                burst: raw.key_rate_burst,
+                window: from_ms(raw.key_rate_window_ms),
+            }),
+            throttle: Some(Throttle {
+                count: raw.throttle_count,
+                window: from_ms(raw.throttle_window_ms),
+                cool: from_ms(raw.throttle_cool_ms),
+            }),
+            encrypt: Some(raw.encrypt != 0),
+            compress_min_bytes: Some(raw.compress_min_bytes),
             status: Some(QueueStatus::from_raw(raw.status)),
             consumers_paused: Some(raw.consumers_paused != 0),
         }
@@ -238,6 +296,14 @@ mod tests {
                 .keep_done(KeepDone { count: 10, age: Duration::from_secs(11) })
                 .rate(Rate { count: 12, burst: 13, window: Duration::from_secs(14) })
                 .group_limit(15)
+                .key_rate(Rate { count: 16, burst: 17, window: Duration::from_secs(18) })
+                .throttle(Throttle {
+                    count: 19,
+                    window: Duration::from_secs(20),
+                    cool: Duration::from_secs(21),
+                })
+                .encrypt(true)
+                .compress_min_bytes(22)
         };
         let mut back = QueueConfig::of_raw(&config.lower());
         assert_eq!(back.status.take(), Some(QueueStatus::Active));

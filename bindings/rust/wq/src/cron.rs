@@ -5,12 +5,14 @@ use std::time::SystemTime;
 
 use wq_sys as sys;
 
+use crate::arena::Arena;
 use crate::call::Ctx;
+use crate::code::ErrorCode;
 use crate::error::{check_ok, Result};
 use crate::handle::{bytes_of, view, CronsHandle};
 use crate::job::Header;
 use crate::queue::Queue;
-use crate::spec::{Arena, JobSpec};
+use crate::spec::JobSpec;
 use crate::store::Store;
 use crate::time::{at_ms, from_at_ms};
 
@@ -112,6 +114,11 @@ pub struct Cron {
     pub headers: Vec<Header>,
     /// Why its last slots could not be told; empty: no problem.
     pub problem: String,
+    /// The key that its payload is sealed with; `None`: it is not sealed.
+    pub key_id: Option<u32>,
+    /// Why `payload` is empty though it has one: `NoKey`, `Corrupt` or `NoMemory`. It runs all the
+    /// same.
+    pub payload_error: Option<ErrorCode>,
 }
 
 type NameCall = unsafe extern "C" fn(
@@ -128,7 +135,7 @@ impl Crons<'_> {
     ///
     /// # Errors
     /// `Invalid` (the message names the field of the expression), `TooLarge`, `Full` (10,000
-    /// schedules), `NotFound` (queue deleted), `NoSpace`, `Closed`, and those of storage.
+    /// schedules), `NotFound` (queue deleted), `NoKey`, `NoSpace`, `Closed`, and those of storage.
     pub fn put(&self, queue: &Queue, name: &str, spec: &CronSpec<'_>) -> Result<()> {
         let mut arena = Arena::default();
         let job = spec.job.as_ref().map(|job| job.lower(&mut arena));
@@ -303,6 +310,8 @@ impl Cron {
             payload: bytes_of(raw.payload).to_vec(),
             headers: headers.collect(),
             problem: text(raw.problem),
+            key_id: Some(raw.key_id).filter(|id| *id != 0),
+            payload_error: ErrorCode::of_field(raw.payload_code),
         }
     }
 }

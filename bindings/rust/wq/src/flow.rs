@@ -5,9 +5,10 @@ use std::time::SystemTime;
 
 use wq_sys as sys;
 
+use crate::arena::Arena;
 use crate::code::Outcome;
 use crate::error::Result;
-use crate::spec::{Arena, NextJob};
+use crate::spec::NextJob;
 use crate::store::Store;
 use crate::time::from_at_ms;
 
@@ -131,8 +132,8 @@ impl Flows<'_> {
     /// Create a flow. Gives its id, which no job and no other flow of the store ever has.
     ///
     /// # Errors
-    /// `NotFound` (no such queue), `Invalid`, `TooLarge`, `Unsupported`, `NoSpace`, `Closed`, and
-    /// those of storage; `Outcome(Conflict)` in a store whose import was not finished.
+    /// `NotFound` (no such queue), `Invalid`, `TooLarge`, `Unsupported`, `NoKey`, `NoSpace`, `Closed`,
+    /// and those of storage; `Outcome(Conflict)` in a store whose import was not finished.
     pub fn create(&self, options: &FlowOptions<'_>) -> Result<u64> {
         let mut arena = Arena::default();
         let complete = options.on_complete.as_ref().map(|job| job.lower(&mut arena));

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use wq_sys as sys;
 
+use crate::code::ErrorCode;
 use crate::error::Result;
 use crate::handle::{bytes_of, ListHandle};
 use crate::queue::Queue;
@@ -49,6 +50,10 @@ pub struct DoneJob {
     pub done: Option<SystemTime>,
     /// What it was acked with.
     pub result: Vec<u8>,
+    /// The key that its result is sealed with; `None`: it is not sealed.
+    pub key_id: Option<u32>,
+    /// Why `result` is empty though it has one: `NoKey`, `Corrupt` or `NoMemory`.
+    pub result_error: Option<ErrorCode>,
 }
 
 impl DoneJob {
@@ -67,6 +72,8 @@ impl DoneJob {
             leased: from_at_ms(raw.leased_ms),
             done: from_at_ms(raw.done_ms),
             result: bytes_of(raw.result).to_vec(),
+            key_id: Some(raw.key_id).filter(|id| *id != 0),
+            result_error: ErrorCode::of_field(raw.result_code),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use wq_sys as sys;
 
-use crate::code::Outcome;
+use crate::code::{ErrorCode, Outcome};
 use crate::driver::Pending;
 use crate::error::{Error, Result};
 use crate::handle::{bytes_of, BatchHandle};
@@ -110,8 +110,19 @@ pub struct JobInfo {
     pub flow_cancelled: bool,
     /// Key of its group; empty: none.
     pub group: Vec<u8>,
-    /// Ready, but no slot of its group is free for it.
+    /// Ready, but no slot of its group is free for it, or its rate key is used up or cools down.
     pub parked: bool,
+    /// Whose job it is; empty: none. See [`JobSpec::tenant`](crate::JobSpec::tenant).
+    pub tenant: Vec<u8>,
+    /// Key of the rate that it shares; empty: none.
+    pub rate_key: Vec<u8>,
+    /// How much of that rate it uses up.
+    pub rate_cost: u32,
+    /// The key that its payload is sealed with; `None`: it is not sealed.
+    pub key_id: Option<u32>,
+    /// Why `payload` is empty though the job has one: `NoKey`, `Corrupt` or `NoMemory`. Never of a
+    /// job that was leased.
+    pub payload_error: Option<ErrorCode>,
 }
 
 impl JobInfo {
@@ -194,6 +205,11 @@ impl JobInfo {
             flow_cancelled: raw.flow_cancelled != 0,
             group: bytes_of(raw.group).to_vec(),
             parked: raw.parked != 0,
+            tenant: bytes_of(raw.tenant).to_vec(),
+            rate_key: bytes_of(raw.rate_key).to_vec(),
+            rate_cost: raw.rate_cost,
+            key_id: Some(raw.key_id).filter(|id| *id != 0),
+            payload_error: ErrorCode::of_field(raw.payload_code),
         }
     }
 
@@ -297,7 +313,8 @@ impl Job {
     /// Settle as done, with a result that the history of the queue keeps, if it has one; up to 1 MiB.
     ///
     /// # Errors
-    /// As [`ack`](Job::ack), and [`ErrorCode::TooLarge`](crate::ErrorCode::TooLarge).
+    /// As [`ack`](Job::ack), [`ErrorCode::TooLarge`](crate::ErrorCode::TooLarge), and
+    /// [`ErrorCode::NoKey`](crate::ErrorCode::NoKey) for a result that can not be sealed.
     pub fn ack_with(&self, result: impl AsRef<[u8]>) -> Result<Outcome> {
         self.settle(&Settle::ack().result(result.as_ref()))
     }

@@ -154,8 +154,8 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// `Closed` (closed or shutting down), `NotFound` (queue deleted), `TooLarge`, `Invalid`, and
-    /// those of storage.
+    /// `Closed` (closed or shutting down), `NotFound` (queue deleted), `NoKey` (the queue encrypts, and
+    /// the store has no key at all), `TooLarge`, `Invalid`, and those of storage.
     pub fn lease(&self, options: &LeaseOptions) -> Result<Lease> {
         self.store().lease(&[self], options)
     }

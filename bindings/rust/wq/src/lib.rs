@@ -62,6 +62,8 @@
 #![warn(missing_debug_implementations, unreachable_pub)]
 #![doc(test(attr(deny(unused_must_use))))]
 
+mod arena;
+mod backoff;
 mod backup;
 mod block;
 mod call;
@@ -71,6 +73,7 @@ mod cron;
 mod dead;
 mod doc;
 mod driver;
+mod encryption;
 mod error;
 mod flow;
 mod handle;
@@ -81,6 +84,7 @@ mod json;
 mod kv;
 mod lease;
 mod observe;
+mod options;
 mod paging;
 mod progress;
 mod queue;
@@ -94,15 +98,17 @@ mod waiters;
 mod words;
 mod worker;
 
+pub use backoff::Backoff;
 pub use backup::{restore_backup, verify_backup, BackupOptions, BackupResult};
 pub use block::block_on;
 pub use code::{ErrorCode, Outcome};
-pub use config::{KeepDone, QueueConfig, Rate};
+pub use config::{KeepDone, QueueConfig, Rate, Throttle};
 pub use cron::{Cron, CronSpec, Crons};
 pub use dead::{DeadFilter, DeadLetters, DeadPage, DeadQuery, DeadReport};
 #[doc(hidden)]
 pub use doc::{doc_dir, DocDir};
 pub use driver::Pending;
+pub use encryption::KeyUse;
 pub use error::{Error, Result};
 pub use flow::{FlowOptions, FlowStatus, Flows};
 pub use handle::Cancel;
@@ -113,11 +119,12 @@ pub use lease::{Jobs, Lease, LeaseFuture, LeaseOptions};
 pub use observe::{
     EventReader, Events, JobExplanation, Keys, QueueError, QueueExplanation, StoreEvent,
 };
+pub use options::OpenOptions;
 pub use queue::{Enqueued, EnqueuedMany, Queue};
 pub use settle::{ItemOutcome, Items, Settle};
-pub use spec::{Backoff, Bytes, JobSpec, NextJob};
+pub use spec::{Bytes, JobSpec, NextJob, Overlap};
 pub use stats::{BackupReport, QueueStats, Recovery, StoreStats, VerifyReport};
-pub use store::{build_info, library_version, OpenOptions, Store, Wait};
+pub use store::{build_info, library_version, Store, Wait};
 pub use transact::{Committed, Transaction};
 pub use words::{
     Cause, Causes, DeadReason, Durability, EventKind, FullPolicy, IoBackend, KeyKind, QueueStatus,

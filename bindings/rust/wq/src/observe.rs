@@ -166,7 +166,7 @@ mirror! {
         causes: Causes = causes,
         /// Why it is dead.
         dead_reason: Option<DeadReason> = dead_reason,
-        /// Delayed: when it is ready; held: its deadline; rate: when a job may begin.
+        /// Delayed: when it is ready; held: its deadline; rate, cooling: when a job may begin.
         until: Option<SystemTime> = until_ms,
         /// Ready: jobs of the queue that go before it.
         ahead: u64 = ahead,
@@ -225,7 +225,7 @@ mirror! {
         ack_rate_1m: f64 = ack_rate_1m,
         /// Of acks, over five minutes.
         ack_rate_5m: f64 = ack_rate_5m,
-        /// Ready jobs that wait for a slot of their group.
+        /// Ready jobs that wait for their group or rate key.
         parked: u64 = parked,
         /// Until the rate lets the next job begin; zero: it does now.
         rate_wait: Duration = rate_wait_ms,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wq_sys as sys;
 
+use crate::arena::Arena;
 use crate::call::Ctx;
 use crate::code::Outcome;
 use crate::config::QueueConfig;
@@ -11,7 +12,7 @@ use crate::driver::Pending;
 use crate::error::Result;
 use crate::handle::{BatchHandle, QueueInner};
 use crate::job::JobInfo;
-use crate::spec::{Arena, JobSpec};
+use crate::spec::JobSpec;
 use crate::stats::QueueStats;
 use crate::store::Store;
 use crate::words::{Durability, State};
@@ -138,8 +139,8 @@ impl Queue {
     ///
     /// # Errors
     /// `Invalid`, `TooLarge`, `Unsupported` (the message names the field), `NotFound` (queue deleted,
-    /// no such flow, no queue of that name for a job of the chain), `Full`, `NoSpace`, `Closed`, and
-    /// those of storage.
+    /// no such flow, no queue of that name for a job of the chain), `Full`, `NoKey`, `NoSpace`,
+    /// `Closed`, and those of storage.
     pub fn enqueue<'a>(&self, spec: impl Into<JobSpec<'a>>) -> Result<Enqueued> {
         let spec = spec.into();
         self.run(|ctx| self.enqueue_call(&spec, ctx))

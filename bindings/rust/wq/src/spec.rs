@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use wq_sys as sys;
 
+use crate::arena::Arena;
+use crate::backoff::Backoff;
 use crate::handle::view;
 use crate::time::{at_ms, opt_ms, to_ms};
 use crate::words::UniqueUntil;
@@ -71,73 +73,16 @@ macro_rules! from_bytes {
 from_bytes!(Bytes, Bytes);
 from_bytes!(JobSpec, |bytes| JobSpec { payload: Bytes(bytes), ..JobSpec::default() });
 
-/// How long a job waits before its next attempt. The n-th retry is n = 1, 2, ...
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Backoff {
-    pub(crate) kind: u32,
-    pub(crate) base: Duration,
-    pub(crate) max: Duration,
-    pub(crate) list: Vec<Duration>,
-    pub(crate) jitter_permille: u32,
-}
-
-impl Backoff {
-    /// Retries are ready at once. In a job: the policy of its queue.
-    pub fn none() -> Backoff {
-        Backoff::default()
-    }
-
-    /// Always the same delay.
-    pub fn fixed(delay: Duration) -> Backoff {
-        Backoff { kind: sys::WQ_BACKOFF_FIXED, base: delay, ..Backoff::default() }
-    }
-
-    /// `base * 2^(n - 1)`, at most `max`.
-    pub fn exponential(base: Duration, max: Duration) -> Backoff {
-        Backoff { kind: sys::WQ_BACKOFF_EXPONENTIAL, base, max, ..Backoff::default() }
-    }
-
-    /// The n-th entry; the last one repeats. 1 to 32 entries.
-    pub fn list(delays: impl Into<Vec<Duration>>) -> Backoff {
-        Backoff { kind: sys::WQ_BACKOFF_LIST, list: delays.into(), ..Backoff::default() }
-    }
-
-    /// By chance up to so many thousandths of each delay are left off, so that jobs which failed
-    /// together do not come back together. 0 to 1000.
-    pub fn jitter(mut self, permille: u32) -> Backoff {
-        self.jitter_permille = permille;
-        self
-    }
-
-    /// The delay before the first retry of a fixed or exponential policy.
-    pub fn base(&self) -> Duration {
-        self.base
-    }
-
-    /// The longest delay of an exponential policy.
-    pub fn max(&self) -> Duration {
-        self.max
-    }
-
-    /// The delays of a list.
-    pub fn delays(&self) -> &[Duration] {
-        &self.list
-    }
-
-    /// The thousandths of [`jitter`](Backoff::jitter).
-    pub fn jitter_permille(&self) -> u32 {
-        self.jitter_permille
-    }
-
-    /// Which policy it is, as `wq.h` names it: `"none"`, `"fixed"`, `"exponential"`, `"list"`.
-    pub fn kind(&self) -> &'static str {
-        match self.kind {
-            sys::WQ_BACKOFF_FIXED => "fixed",
-            sys::WQ_BACKOFF_EXPONENTIAL => "exponential",
-            sys::WQ_BACKOFF_LIST => "list",
-            _ => "none",
-        }
-    }
+/// What becomes of a job of a group that is full when a lease comes to it. No attempt is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Overlap {
+    /// It waits for a slot.
+    #[default]
+    Park,
+    /// It is delayed by this time, 1 ms to 100 years.
+    Release(Duration),
+    /// It ends without having run.
+    Skip,
 }
 
 /// A job to enqueue: a payload and its options.
@@ -195,6 +140,10 @@ struct More<'a> {
     flow: u64,
     group: Bytes<'a>,
     group_limit: u32,
+    overlap: Overlap,
+    tenant: Bytes<'a>,
+    rate_key: Bytes<'a>,
+    rate_cost: u32,
     chain: Vec<NextJob<'a>>,
 }
 
@@ -336,6 +285,42 @@ impl<'a> JobSpec<'a> {
         self
     }
 
+    /// What becomes of it if its group is full when a lease comes to it. Goes with a group.
+    pub fn overlap(mut self, overlap: Overlap) -> Self {
+        self.more().overlap = overlap;
+        self
+    }
+
+    /// Whose job it is: the jobs of one priority are leased one of each tenant in turn. Any 1 to 512
+    /// bytes; jobs without are one tenant more.
+    pub fn tenant(mut self, key: impl Into<Bytes<'a>>) -> Self {
+        self.more().tenant = key.into();
+        self
+    }
+
+    /// The jobs of this key share a rate, and cool down together:
+    /// [`QueueConfig::key_rate`](crate::QueueConfig) and `throttle`. Any 1 to 512 bytes. Not together
+    /// with a group.
+    pub fn rate_key(mut self, key: impl Into<Bytes<'a>>) -> Self {
+        self.more().rate_key = key.into();
+        self
+    }
+
+    /// How much of the rate of its key it uses up, 1 to 1,000,000. Without it, or with 0: 1.
+    pub fn rate_cost(mut self, cost: u32) -> Self {
+        self.more().rate_cost = cost;
+        self
+    }
+
+    /// Whether its payload is stored sealed, whatever its queue says; see
+    /// [`OpenOptions::key`](crate::OpenOptions::key).
+    pub fn encrypt(mut self, sealed: bool) -> Self {
+        let more = self.more();
+        more.flags &= !(sys::WQ_JOB_ENCRYPT | sys::WQ_JOB_PLAIN);
+        more.flags |= if sealed { sys::WQ_JOB_ENCRYPT } else { sys::WQ_JOB_PLAIN };
+        self
+    }
+
     /// Add a job that the ack of the one before it enqueues, in the same record. Up to 100.
     pub fn then(mut self, next: impl Into<NextJob<'a>>) -> Self {
         self.more().chain.push(next.into());
@@ -372,14 +357,29 @@ impl More<'_> {
         raw.timeout_ms = opt_ms(self.timeout);
         raw.max_exceptions = self.max_exceptions;
         self.lower_keys(raw);
+        self.lower_gates(raw);
         raw.flow = self.flow;
-        raw.group = self.group.view();
-        raw.group_limit = self.group_limit;
         if !self.chain.is_empty() {
             let next: Vec<_> = self.chain.iter().map(|job| job.lower(arena)).collect();
             (raw.chain, raw.chain_count) = arena.keep(next.into_iter());
             raw.chain_size = std::mem::size_of::<sys::wq_next_job>();
         }
+    }
+
+    fn lower_gates(&self, raw: &mut sys::wq_job_spec) {
+        raw.group = self.group.view();
+        raw.group_limit = self.group_limit;
+        match self.overlap {
+            Overlap::Park => {}
+            Overlap::Release(delay) => {
+                raw.overlap = sys::WQ_OVERLAP_RELEASE;
+                raw.overlap_ms = to_ms(delay);
+            }
+            Overlap::Skip => raw.overlap = sys::WQ_OVERLAP_SKIP,
+        }
+        raw.tenant = self.tenant.view();
+        raw.rate_key = self.rate_key.view();
+        raw.rate_cost = self.rate_cost;
     }
 
     fn lower_backoff(&self, raw: &mut sys::wq_job_spec, arena: &mut Arena) {
@@ -434,49 +434,6 @@ impl<'a, S: Into<JobSpec<'a>>> From<S> for NextJob<'a> {
     }
 }
 
-/// Arrays that the structs of one call point to. They stay where they are until it is dropped.
-#[derive(Default)]
-pub(crate) struct Arena {
-    headers: Vec<Vec<sys::wq_header>>,
-    times: Vec<Vec<i64>>,
-    next: Vec<Vec<sys::wq_next_job>>,
-    specs: Vec<Vec<sys::wq_job_spec>>,
-}
-
-impl Arena {
-    /// Keeps the array; an empty one is NULL.
-    pub(crate) fn keep<T: Kept>(&mut self, items: impl Iterator<Item = T>) -> (*const T, usize) {
-        let array: Vec<T> = items.collect();
-        if array.is_empty() {
-            return (std::ptr::null(), 0);
-        }
-        let place = (array.as_ptr(), array.len());
-        T::arrays(self).push(array);
-        place
-    }
-}
-
-pub(crate) trait Kept: Sized {
-    fn arrays(arena: &mut Arena) -> &mut Vec<Vec<Self>>;
-}
-
-macro_rules! kept {
-    ($($type:ty, $field:ident;)*) => {
-        $(impl Kept for $type {
-            fn arrays(arena: &mut Arena) -> &mut Vec<Vec<Self>> {
-                &mut arena.$field
-            }
-        })*
-    };
-}
-
-kept! {
-    sys::wq_header, headers;
-    i64, times;
-    sys::wq_next_job, next;
-    sys::wq_job_spec, specs;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -493,19 +450,30 @@ mod tests {
             .unique(String::from("key"), Some(Duration::from_secs(9)))
             .unique_until(UniqueUntil::Gone)
             .fail_on_timeout()
+            .encrypt(true)
+            .encrypt(false)
+            .group("g")
+            .overlap(Overlap::Release(Duration::from_secs(3)))
+            .tenant(vec![0, 7])
+            .rate_key("k")
+            .rate_cost(5)
             .then("second")
             .then(NextJob::in_queue("other", JobSpec::new("third").header("c", "")));
         let mut arena = Arena::default();
         let raw = spec.lower(&mut arena);
         // More arrays must not move those that are there.
         let _others: Vec<_> = (0..50).map(|_| spec.clone().lower(&mut arena)).collect();
-        assert_eq!(raw.flags, sys::WQ_JOB_PRIORITY | sys::WQ_JOB_FAIL_ON_TIMEOUT);
+        let plain = sys::WQ_JOB_FAIL_ON_TIMEOUT | sys::WQ_JOB_PLAIN;
+        assert_eq!(raw.flags, sys::WQ_JOB_PRIORITY | plain);
+        assert_eq!((raw.overlap, raw.overlap_ms), (sys::WQ_OVERLAP_RELEASE, 3000));
+        assert_eq!(raw.rate_cost, 5);
         assert_eq!((raw.priority, raw.delay_ms, raw.unique_ttl_ms), (0, 1, 9000));
         assert_eq!((raw.backoff_count, raw.backoff_jitter_permille), (2, 5));
         // SAFETY: the pointers lead to `spec` and `arena`, which are both there.
         unsafe {
             assert_eq!(bytes_of(raw.payload), b"payload");
             assert_eq!(bytes_of(raw.unique_key), b"key");
+            assert_eq!((bytes_of(raw.tenant), bytes_of(raw.rate_key)), (&[0, 7][..], &b"k"[..]));
             let headers = std::slice::from_raw_parts(raw.headers, raw.headers_count);
             assert_eq!(bytes_of(headers[1].value), [0, 255]);
             assert_eq!(std::slice::from_raw_parts(raw.backoff_list_ms, 2), [1000, 2000]);

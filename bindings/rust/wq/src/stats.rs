@@ -124,10 +124,13 @@ mirror! {
         job_bytes: u64 = job_bytes,
         /// Jobs of chains that never came to be.
         chain_cut_total: u64 = chain_cut_total,
-        /// Of the ready ones: jobs that wait for a slot of their group.
+        /// Of the ready ones: jobs that wait for their group or rate key.
         parked: u64 = parked,
-        /// Until the rate lets the next job begin; zero: it does now.
+        /// Until the rate lets the next job begin; zero: it does now. If all ready jobs are parked:
+        /// until the first of their rate keys does, if that is later.
         rate_wait: Duration = rate_wait_ms,
+        /// Jobs that ended because their group was full: [`Overlap::Skip`](crate::Overlap).
+        skipped_total: u64 = skipped_total,
     }
 }
 

@@ -13,12 +13,13 @@ use crate::call::Ctx;
 use crate::code::{ErrorCode, Outcome};
 use crate::config::QueueConfig;
 use crate::driver::Pending;
-use crate::error::{check_ok, Error, Result};
+use crate::error::{Error, Result};
 use crate::handle::{bytes_of, ListHandle, QueueInner, StoreInner, TextHandle};
+use crate::options::OpenOptions;
 use crate::queue::Queue;
 use crate::stats::{Recovery, StoreStats, VerifyReport};
-use crate::time::{opt_ms, to_ms};
-use crate::words::{Durability, IoBackend};
+use crate::time::to_ms;
+use crate::words::Durability;
 
 /// A wait with an end, or for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,145 +45,9 @@ impl From<Duration> for Wait {
     }
 }
 
-/// How to open a store. What is not said is the default of the library.
-///
-/// ```
-/// # fn main() -> wq::Result<()> {
-/// # let dir = wq::doc_dir("options");
-/// let store = wq::OpenOptions::new().memory_budget(16 << 20).events(1000).open(&dir)?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone)]
-#[must_use = "options do nothing until open is called"]
-pub struct OpenOptions {
-    raw: sys::wq_store_options,
-}
-
-impl std::fmt::Debug for OpenOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenOptions")
-            .field("flags", &self.raw.flags)
-            .field("memory_budget_bytes", &self.raw.memory_budget_bytes)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions::new()
-    }
-}
-
-impl OpenOptions {
-    /// All defaults.
-    pub fn new() -> OpenOptions {
-        OpenOptions { raw: sys::wq_store_options::init() }
-    }
-
-    /// Refuse ([`ErrorCode::NotFound`]) if there is no store at the path.
-    pub fn no_create(mut self) -> Self {
-        self.raw.flags |= sys::WQ_OPEN_NO_CREATE;
-        self
-    }
-
-    /// Take the leases of the time before back at once.
-    pub fn expire_leases(mut self) -> Self {
-        self.raw.flags |= sys::WQ_OPEN_EXPIRE_LEASES;
-        self
-    }
-
-    /// No background threads: [`Store::tick`] drives everything.
-    pub fn no_threads(mut self) -> Self {
-        self.raw.flags |= sys::WQ_OPEN_NO_THREADS;
-        self
-    }
-
-    /// How files are read and written.
-    pub fn io_backend(mut self, backend: IoBackend) -> Self {
-        self.raw.io_backend = backend.raw();
-        self
-    }
-
-    /// Zero-filled log segments kept ready; up to 64. Default 2.
-    pub fn spare_segments(mut self, count: u32) -> Self {
-        self.raw.spare_segments = count;
-        self
-    }
-
-    /// Bound of jobs held in memory, in bytes; from 1 MiB. Default 64 MiB.
-    pub fn memory_budget(mut self, bytes: u64) -> Self {
-        self.raw.memory_budget_bytes = bytes;
-        self
-    }
-
-    /// Largest payload; up to 256 MiB. Default 16 MiB.
-    pub fn payload_max(mut self, bytes: u64) -> Self {
-        self.raw.payload_bytes_max = bytes;
-        self
-    }
-
-    /// Size of a segment of the log: 16 KiB to 1 GiB, a multiple of 4096. Default 32 MiB.
-    pub fn segment_bytes(mut self, bytes: u64) -> Self {
-        self.raw.segment_bytes = bytes;
-        self
-    }
-
-    /// Log bytes that start a checkpoint. Default 128 MiB.
-    pub fn checkpoint_log_bytes(mut self, bytes: u64) -> Self {
-        self.raw.checkpoint_log_bytes = bytes;
-        self
-    }
-
-    /// With less disk space free, enqueue answers [`ErrorCode::NoSpace`]. Default 64 MiB.
-    pub fn disk_reserve(mut self, bytes: u64) -> Self {
-        self.raw.disk_reserve_bytes = bytes;
-        self
-    }
-
-    /// Bound of the loss window of [`Durability::Memory`]; up to an hour. Default 50 ms.
-    pub fn memory_window(mut self, window: Duration) -> Self {
-        self.raw.memory_window_ms = opt_ms(Some(window));
-        self
-    }
-
-    /// Events kept for [`Store::events`], 64 bytes each; up to 2^24. Default: none.
-    pub fn events(mut self, max: u32) -> Self {
-        self.raw.events_max = max;
-        self
-    }
-
-    /// Bound of the bytes of all jobs: with more, enqueue answers [`ErrorCode::Full`]. Not stored.
-    pub fn quota(mut self, bytes: u64) -> Self {
-        self.raw.quota_bytes = bytes;
-        self
-    }
-
-    /// Open the store in this directory, creating it if it is not there. Recovers from whatever
-    /// happened before; a refused open writes nothing.
-    ///
-    /// # Errors
-    /// `Invalid` (path, option), `Unsupported`, `Version` (library or store does not match),
-    /// `NotFound` (no store and [`no_create`](OpenOptions::no_create), or no parent directory),
-    /// `Locked` (open elsewhere), `Forked`, `NoSpace`, `Io`, `Corrupt` and so on.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
-        check_version(unsafe { sys::wq_version() })?;
-        let path = c_path(path.as_ref())?;
-        let mut handle = ptr::null_mut();
-        let mut err = sys::wq_error::init();
-        // SAFETY: a path that ends with NUL, a struct with its size, valid places to write to.
-        let code = unsafe {
-            let abi = sys::WQ_ABI_VERSION;
-            sys::wq_store_open_abi(path.as_ptr(), &self.raw, abi, &mut handle, &mut err)
-        };
-        check_ok(code, &err)?;
-        Ok(Store { inner: Arc::new(StoreInner::new(handle)), durability: None })
-    }
-}
-
 /// The library that runs must have the major and minor version of the header that this crate was
 /// made from; `version` is major << 16 | minor << 8 | patch.
-fn check_version(version: u32) -> Result<()> {
+pub(crate) fn check_version(version: u32) -> Result<()> {
     let header = (sys::WQ_VERSION_MAJOR, sys::WQ_VERSION_MINOR);
     let library = (version >> 16, version >> 8 & 0xff);
     if library == header {

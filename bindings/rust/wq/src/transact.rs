@@ -2,6 +2,7 @@
 
 use wq_sys as sys;
 
+use crate::arena::Arena;
 use crate::call::Ctx;
 use crate::code::Outcome;
 use crate::driver::Pending;
@@ -10,14 +11,16 @@ use crate::job::{Job, Token};
 use crate::kv::KvOptions;
 use crate::queue::Queue;
 use crate::settle::Settle;
-use crate::spec::{Arena, Bytes, JobSpec};
+use crate::spec::{Bytes, JobSpec};
 use crate::store::Store;
 
 /// Operations that happen together: "ack this, enqueue these, remember that".
 ///
 /// Every operation is judged by the state before the first: none sees what another one does. A key
-/// may be named by one operation only, and a job be settled by one. New jobs have no keys of their
-/// own. There is no state in between, for nobody, and none after a crash.
+/// may be named by one operation only, and a job be settled by one. A new job meets the unique and
+/// idempotency keys of the jobs that are there and of the operations before it, but not the key of a
+/// job that an operation before it acks. There is no state in between, for nobody, and none after a
+/// crash.
 ///
 /// ```
 /// # fn main() -> wq::Result<()> {
@@ -60,8 +63,9 @@ enum Op<'a> {
 #[non_exhaustive]
 #[must_use = "it may have been refused, and nothing was changed then"]
 pub struct Committed {
-    /// `Ok`: all was done. Else nothing was: `Stale` (a settle), `Conflict` (a condition of a row, no
-    /// counter, a flow that has ended), `Disabled`.
+    /// `Ok`: all was done. Else nothing was: `Stale` (a settle), `Duplicate` (an enqueue whose key is
+    /// held, see [`holder`](Committed::holder)), `Conflict` (a condition of a row, no counter, a flow
+    /// that has ended), `Disabled`.
     pub outcome: Outcome,
     /// The operation that was refused.
     pub failed: Option<usize>,
@@ -78,7 +82,14 @@ impl Committed {
 
     /// The new job of operation `index`, if it was an enqueue that was done.
     pub fn job_id(&self, index: usize) -> Option<u64> {
-        self.results.get(index).map(|(id, _)| *id).filter(|id| *id != 0)
+        let id = self.results.get(index).map(|(id, _)| *id);
+        id.filter(|id| *id != 0 && self.is_ok())
+    }
+
+    /// The job that holds the key of the enqueue that was refused: [`Outcome::Duplicate`].
+    pub fn holder(&self) -> Option<u64> {
+        let failed = self.failed.filter(|_| self.outcome == Outcome::Duplicate)?;
+        self.results.get(failed).map(|(id, _)| *id).filter(|id| *id != 0)
     }
 
     /// The new value of the counter of operation `index`, if it was done.
@@ -143,7 +154,7 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// `Full`, `NotFound` (queue, job or flow), `Invalid` (also for no operation at all), `TooLarge`,
-    /// `Unsupported`, `NoSpace`, `Closed`, and those of storage;
+    /// `Unsupported`, `NoKey`, `NoSpace`, `Closed`, and those of storage;
     /// [`Error::failed_index`](crate::Error::failed_index) names the operation.
     pub fn commit(&self, store: &Store) -> Result<Committed> {
         store.run(|ctx| self.call(store, ctx))

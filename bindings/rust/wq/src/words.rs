@@ -98,7 +98,8 @@ words! {
     FullPolicy {
         /// It is refused: [`ErrorCode::Full`](crate::ErrorCode::Full).
         Refuse = sys::WQ_FULL_REFUSE, "refuse";
-        /// Ready jobs go for it in the same change, the least urgent and oldest first.
+        /// Ready jobs go for it in the same change, the least urgent and oldest first, and of the
+        /// tenants those of the one that has the most.
         DropOldest = sys::WQ_FULL_DROP_OLDEST, "drop_oldest";
     }
 }
@@ -122,6 +123,9 @@ words! {
         Expired = sys::WQ_DEAD_EXPIRED, "expired";
         /// Said by a worker: it does not know what to do with such a job.
         UnknownType = sys::WQ_DEAD_UNKNOWN_TYPE, "unknown_type";
+        /// Its payload did not open when it was leased; see
+        /// [`OpenOptions::key`](crate::OpenOptions::key).
+        Unreadable = sys::WQ_DEAD_UNREADABLE, "unreadable";
     }
 }
 
@@ -189,7 +193,7 @@ words! {
         Acked = sys::WQ_EVENT_ACKED, "acked";
         /// The attempt failed (time: when it is ready again, none: it is, or it died).
         Nacked = sys::WQ_EVENT_NACKED, "nacked";
-        /// Given back uncounted (the same).
+        /// Given back uncounted, or delayed by [`Overlap::Release`](crate::Overlap) (the same).
         Released = sys::WQ_EVENT_RELEASED, "released";
         /// Its lease was taken back (the same).
         Expired = sys::WQ_EVENT_EXPIRED, "expired";
@@ -215,6 +219,10 @@ words! {
         Dropped = sys::WQ_EVENT_DROPPED, "dropped";
         /// A flow has finished (job_id: the flow; `count`: its members).
         FlowFinished = sys::WQ_EVENT_FLOW_FINISHED, "flow_finished";
+        /// Its group was full, and gone: [`Overlap::Skip`](crate::Overlap).
+        Skipped = sys::WQ_EVENT_SKIPPED, "skipped";
+        /// The rate key of the job cools down, by its exception (time: until then).
+        KeyCools = sys::WQ_EVENT_KEY_COOLS, "key_cools";
     }
 }
 
@@ -245,8 +253,10 @@ words! {
         Empty = sys::WQ_WHY_EMPTY, "empty";
         /// Parked: the group of the job is full; of a queue: of all ready ones.
         Group = sys::WQ_WHY_GROUP, "group";
-        /// The rate of the queue lets no job begin.
+        /// The rate of the queue, or of the rate key of the job, lets no job begin.
         Rate = sys::WQ_WHY_RATE, "rate";
+        /// The rate key of the job cools down after exceptions.
+        Cooling = sys::WQ_WHY_COOLING, "cooling";
     }
 }
 

@@ -275,7 +275,7 @@ fn flows_schedules_and_transactions() {
     assert_eq!((refused.outcome, refused.failed), (Outcome::Stale, Some(1)));
     assert_eq!(store.kv().get("k").unwrap(), None);
     let keyed = Transaction::new().kv_erase("k", KvOptions::new());
-    let keyed = keyed.enqueue(&queue, JobSpec::new("x").unique("u", None));
+    let keyed = keyed.enqueue(&queue, JobSpec::new("x").rate_key("k").group("g"));
     let error = keyed.commit(&store).unwrap_err();
     assert_eq!((error.code(), error.failed_index()), (ErrorCode::Unsupported, Some(1)));
     let check = Transaction::new().kv_check("count", KvOptions::new().if_absent());
