@@ -66,6 +66,7 @@ TEST(Codes, AreThoseOfTheHeader) {
                                     static_cast<std::int32_t>(Errc::forked),
                                     static_cast<std::int32_t>(Errc::locked),
                                     static_cast<std::int32_t>(Errc::read_only),
+                                    static_cast<std::int32_t>(Errc::no_key),
                                     static_cast<std::int32_t>(Errc::no_space),
                                     static_cast<std::int32_t>(Errc::full),
                                     static_cast<std::int32_t>(Errc::no_memory),

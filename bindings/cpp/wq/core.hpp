@@ -108,6 +108,7 @@ enum class Errc : std::int32_t {
   forked = WQ_E_FORKED,
   locked = WQ_E_LOCKED,
   read_only = WQ_E_READ_ONLY,
+  no_key = WQ_E_NO_KEY,
   no_space = WQ_E_NO_SPACE,
   full = WQ_E_FULL,
   no_memory = WQ_E_NO_MEMORY,

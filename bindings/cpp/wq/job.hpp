@@ -43,6 +43,17 @@ class Job {
   Bytes last_error() const { return raw_.last_error; }
   Bytes progress_note() const { return raw_.progress; }
   Bytes group() const { return raw_.group; }
+  Bytes tenant() const { return raw_.tenant; }
+  Bytes rate_key() const { return raw_.rate_key; }
+  std::uint32_t rate_cost() const { return raw_.rate_cost; }
+  bool parked() const { return raw_.parked != 0; }      // its group or rate key holds it back
+  std::uint32_t key_id() const { return raw_.key_id; }  // that its payload is sealed with; 0: none
+  // Why payload() is empty though the job has one: no_key, corrupt or no_memory. Never of a leased
+  // job.
+  std::optional<Errc> payload_error() const {
+    if (raw_.payload_code == WQ_OK) return std::nullopt;
+    return static_cast<Errc>(raw_.payload_code);
+  }
   std::uint64_t flow() const { return raw_.flow; }
   bool flow_cancelled() const { return raw_.flow_cancelled != 0; }
   std::uint32_t dead_reason() const { return raw_.dead_reason; }  // WQ_DEAD_...

@@ -59,9 +59,25 @@ struct IdempotencyKey {
   Millis window{};
 };
 
+// What becomes of a job of a group that is full when a lease comes to it. No attempt is counted.
+enum class Overlap : std::uint32_t {
+  park = WQ_OVERLAP_PARK,        // it waits for a slot
+  release = WQ_OVERLAP_RELEASE,  // it is delayed by Group::delay
+  skip = WQ_OVERLAP_SKIP,        // it ends without having run
+};
+
 struct Group {
   Bytes key;
   std::uint32_t limit = 0;  // 0: the queue's
+  Overlap overlap = Overlap::park;
+  Millis delay{};  // goes with Overlap::release
+};
+
+// Jobs of one key share QueueConfig::key_rate, and cool down together by QueueConfig::throttle.
+// Not together with a group.
+struct RateKey {
+  Bytes key;
+  std::uint32_t cost = 0;  // how much of the rate it uses up; 0: 1
 };
 
 struct NextJob;
@@ -99,6 +115,9 @@ struct JobOptions {
   std::uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   bool dry_run = false;
+  Bytes tenant = {};  // the jobs of one priority are leased one of each tenant in turn
+  RateKey rate_key = {};
+  std::optional<bool> encrypt = {};  // whether its payload is stored sealed; else as the queue says
 };
 
 // One of several jobs to enqueue.
@@ -155,8 +174,8 @@ class SpecArray {
     spec.timeout_ms = options.timeout.count();
     spec.max_exceptions = options.max_exceptions;
     spec.flow = options.flow;
-    spec.group = options.group.key.raw();
-    spec.group_limit = options.group.limit;
+    if (options.encrypt) spec.flags |= *options.encrypt ? WQ_JOB_ENCRYPT : WQ_JOB_PLAIN;
+    set_gates(spec, options);
     set_backoff(spec, options.backoff);
     set_keys(spec, options);
     set_headers(spec, options.headers);
@@ -183,6 +202,16 @@ class SpecArray {
     std::vector<std::int64_t>& list = lists_.emplace_back();
     for (const Millis delay : backoff.list) list.push_back(delay.count());
     spec.backoff_list_ms = list.data();
+  }
+
+  static void set_gates(wq_job_spec& spec, const JobOptions& options) {
+    spec.group = options.group.key.raw();
+    spec.group_limit = options.group.limit;
+    spec.overlap = static_cast<std::uint32_t>(options.group.overlap);
+    spec.overlap_ms = options.group.delay.count();
+    spec.tenant = options.tenant.raw();
+    spec.rate_key = options.rate_key.key.raw();
+    spec.rate_cost = options.rate_key.cost;
   }
 
   static void set_keys(wq_job_spec& spec, const JobOptions& options) {
@@ -236,6 +265,14 @@ struct Rate {
   std::uint32_t burst = 0;
 };
 
+// A circuit breaker for each rate key: after `count` exceptions (nacks that count as one) of its
+// jobs within any `window`, none of them begins for `cool`. An ack sets the count back.
+struct Throttle {
+  std::uint32_t count = 0;  // 0: never
+  Millis window{};
+  Millis cool{};  // 0: as the window
+};
+
 struct KeepDone {
   std::uint32_t count = 0;
   Millis age{};
@@ -258,6 +295,13 @@ struct QueueConfig {
   std::optional<KeepDone> keep_done = {};
   std::optional<Rate> rate = {};
   std::optional<std::uint32_t> group_limit = {};
+  std::optional<Rate> key_rate = {};  // of the jobs of each rate key alone
+  std::optional<Throttle> throttle = {};
+  std::optional<bool> encrypt =
+      {};  // payloads of new jobs are stored sealed; see StoreOptions::keys
+  // Payloads of new jobs from this size on are stored compressed if that makes them smaller; 0:
+  // none. Not for sealed ones in which a secret stands beside what others choose: the length tells.
+  std::optional<std::uint32_t> compress_min_bytes = {};
   std::optional<std::uint64_t> version = {};
   QueueStatus status = QueueStatus::active;  // only as read
   bool consumers_paused = false;             // only as read: paused, also behind "disabled"
@@ -287,6 +331,27 @@ inline void set_backoff_field(wq_queue_config& raw, const Backoff& backoff) {
   for (std::size_t i = 0; i < kept; i++) raw.backoff_list_ms[i] = backoff.list[i].count();
 }
 
+inline void set_rates(wq_queue_config& raw, const QueueConfig& config) {
+  if (config.rate) {
+    raw.fields |= WQ_CONFIG_RATE;
+    raw.rate_count = config.rate->count;
+    raw.rate_window_ms = config.rate->window.count();
+    raw.rate_burst = config.rate->burst;
+  }
+  if (config.key_rate) {
+    raw.fields |= WQ_CONFIG_KEY_RATE;
+    raw.key_rate_count = config.key_rate->count;
+    raw.key_rate_window_ms = config.key_rate->window.count();
+    raw.key_rate_burst = config.key_rate->burst;
+  }
+  if (config.throttle) {
+    raw.fields |= WQ_CONFIG_THROTTLE;
+    raw.throttle_count = config.throttle->count;
+    raw.throttle_window_ms = config.throttle->window.count();
+    raw.throttle_cool_ms = config.throttle->cool.count();
+  }
+}
+
 inline wq_queue_config to_raw(const QueueConfig& config) {
   wq_queue_config raw = WQ_QUEUE_CONFIG_INIT;
   set_field(raw, WQ_CONFIG_MAX_RUNNING, config.max_running, raw.max_running);
@@ -307,12 +372,9 @@ inline wq_queue_config to_raw(const QueueConfig& config) {
     raw.keep_done_count = config.keep_done->count;
     raw.keep_done_age_ms = config.keep_done->age.count();
   }
-  if (config.rate) {
-    raw.fields |= WQ_CONFIG_RATE;
-    raw.rate_count = config.rate->count;
-    raw.rate_window_ms = config.rate->window.count();
-    raw.rate_burst = config.rate->burst;
-  }
+  set_field(raw, WQ_CONFIG_ENCRYPT, config.encrypt, raw.encrypt);
+  set_field(raw, WQ_CONFIG_COMPRESS, config.compress_min_bytes, raw.compress_min_bytes);
+  set_rates(raw, config);
   return raw;
 }
 
@@ -340,6 +402,11 @@ inline QueueConfig from_raw(const wq_queue_config& raw) {
   config.keep_done = KeepDone{raw.keep_done_count, Millis(raw.keep_done_age_ms)};
   config.rate = Rate{raw.rate_count, Millis(raw.rate_window_ms), raw.rate_burst};
   config.group_limit = raw.group_limit;
+  config.key_rate = Rate{raw.key_rate_count, Millis(raw.key_rate_window_ms), raw.key_rate_burst};
+  config.throttle =
+      Throttle{raw.throttle_count, Millis(raw.throttle_window_ms), Millis(raw.throttle_cool_ms)};
+  config.encrypt = raw.encrypt != 0;
+  config.compress_min_bytes = raw.compress_min_bytes;
   config.version = raw.version;
   config.status = static_cast<QueueStatus>(raw.status);
   config.consumers_paused = raw.consumers_paused != 0;

@@ -19,6 +19,15 @@ using VerifyReport = wq_verify_report;
 using BackupReport = wq_backup_report;
 using StoreEvent = wq_store_event;
 
+using KeyUse = wq_key_use;
+
+// A key that payloads are sealed with (AES-256-GCM): your number for it, 1 and up, which is stored
+// with each job, and 32 random bytes, which are never stored or told.
+struct EncryptionKey {
+  std::uint32_t id = 0;
+  Bytes bytes;
+};
+
 // As wq_store_options; 0 takes the default.
 struct StoreOptions {
   bool create = true;
@@ -34,6 +43,11 @@ struct StoreOptions {
   Millis memory_window{};
   std::uint32_t events_max = 0;  // events kept for Store::events
   std::uint64_t quota_bytes = 0;
+  // All keys that something may be sealed with, and the id of the one that seals (0: none does).
+  // What is sealed: QueueConfig::encrypt, JobOptions::encrypt. To rotate, make a new key the
+  // current one and keep the old one until Store::keys counts nothing of it.
+  std::vector<EncryptionKey> keys = {};
+  std::uint32_t current_key = 0;
 };
 
 // Called with bytes done and to do; false stops the work. Must not throw.
@@ -56,6 +70,7 @@ struct EventCursor {
 
 namespace detail {
 
+// But for the keys, whose array is the caller's.
 inline wq_store_options to_raw(const StoreOptions& options) {
   wq_store_options raw = WQ_STORE_OPTIONS_INIT;
   if (!options.create) raw.flags |= WQ_OPEN_NO_CREATE;
@@ -71,6 +86,7 @@ inline wq_store_options to_raw(const StoreOptions& options) {
   raw.memory_window_ms = options.memory_window.count();
   raw.events_max = options.events_max;
   raw.quota_bytes = options.quota_bytes;
+  raw.current_key = options.current_key;
   return raw;
 }
 
@@ -107,7 +123,11 @@ class Store {
   // Opens, making it if it is not there. A second open of a directory is Errc::locked. A library
   // that is older than this header is Errc::version, and the message names both.
   static Result<Store> open(const std::string& path, const StoreOptions& options = {}) {
-    const wq_store_options raw = detail::to_raw(options);
+    std::vector<wq_key> keys;
+    for (const EncryptionKey& key : options.keys) keys.push_back({key.id, 0, key.bytes.raw()});
+    wq_store_options raw = detail::to_raw(options);
+    raw.keys = keys.data();
+    raw.keys_count = keys.size();
     wq_store* store = nullptr;
     return detail::value_of<Store>(
         [&](wq_error* err) { return wq_store_open(path.c_str(), &raw, &store, err); },
@@ -159,6 +179,21 @@ class Store {
   Result<VerifyReport> verify() const {
     VerifyReport report = WQ_VERIFY_REPORT_INIT;
     return read(report, wq_store_verify);
+  }
+  // The encryption keys that the store has and needs, by id; flags: WQ_KEY_KNOWN, WQ_KEY_CURRENT.
+  // Reads all that is stored, after a checkpoint.
+  Result<std::vector<KeyUse>> keys() const {
+    std::vector<KeyUse> uses(32, KeyUse WQ_KEY_USE_INIT);
+    for (;;) {
+      std::size_t count = 0;
+      const Result<Outcome> outcome = plain([&](wq_store* raw, wq_error* err) {
+        return wq_store_get_keys(raw, uses.data(), uses.size(), sizeof(KeyUse), &count, err);
+      });
+      if (!outcome) return outcome.error();
+      const bool all = count <= uses.size();
+      uses.resize(count, KeyUse WQ_KEY_USE_INIT);
+      if (all) return uses;
+    }
   }
   // All figures in the text format of Prometheus.
   Result<std::string> metrics() const {

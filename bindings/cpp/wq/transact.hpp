@@ -8,7 +8,8 @@
 namespace wq {
 inline namespace hpp1 {
 
-// `failed`: index of the operation that was refused, or the number of them if it was none.
+// `failed`: index of the operation that was refused, or the number of them if it was none. With
+// Outcome::duplicate the job_id of its result is the holder of the key.
 struct TransactReport {
   Result<Outcome> result = Outcome::ok;
   std::size_t failed = 0;
