@@ -10,6 +10,8 @@
 static void wqpy_store_close(wq_store *store) { wq_store_close(&store); }
 static void wqpy_queue_close(wq_queue *queue) { wq_queue_close(&queue); }
 static void wqpy_batch_free(wq_batch *batch) { wq_batch_free(&batch); }
+/* Frees what a wq_lease has filled, if anything: its owner is there before the call is. */
+static void wqpy_batch_out_free(wq_batch **out) { wq_batch_free(out); }
 static void wqpy_list_free(wq_list *list) { wq_list_free(&list); }
 static void wqpy_text_free(wq_text *text) { wq_text_free(&text); }
 static void wqpy_cq_close(wq_cq *cq) { wq_cq_close(&cq); }

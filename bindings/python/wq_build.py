@@ -22,6 +22,7 @@ extern "Python" int32_t wqpy_progress(uint64_t, uint64_t, void *);
 void wqpy_store_close(wq_store *);
 void wqpy_queue_close(wq_queue *);
 void wqpy_batch_free(wq_batch *);
+void wqpy_batch_out_free(wq_batch **);
 void wqpy_list_free(wq_list *);
 void wqpy_text_free(wq_text *);
 void wqpy_cq_close(wq_cq *);

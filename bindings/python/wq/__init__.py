@@ -1,5 +1,5 @@
-"""wq: a durable job queue that lives inside your process. There is no server: a directory is a store,
-a store holds queues, a queue holds jobs.
+"""wq: a durable job queue that lives inside your process. There is no server: a directory is a
+store, a store holds queues, a queue holds jobs.
 
     import wq
 
@@ -10,9 +10,9 @@ a store holds queues, a queue holds jobs.
             print(job.payload)
             job.ack()
 
-Outcomes are values (Code: OK, STALE, ...), errors are exceptions (WqError and its classes). Durations
-are seconds or timedelta, points in time are datetime; see wq.times. Everything may be used from any
-number of threads; asyncio is in wq.aio; for processes see wq.store.
+Outcomes are values (Code: OK, STALE, ...), errors are exceptions (WqError and its classes).
+Durations are seconds or timedelta, points in time are datetime; see wq.times. Everything may be
+used from any number of threads; asyncio is in wq.aio; for processes see wq.store.
 
 Delivery is at least once: make handlers idempotent."""
 

@@ -1,9 +1,9 @@
 """The floor of the package: loads the extension module, checks that it fits the library, and gives
 what all other files stand on: bytes in and out, errors, calls on handles.
 
-Closing is safe at any moment. A Handle counts the calls that are inside it (append and pop of a list
-are atomic under the GIL), so close() first lets them leave and only then frees the C handle; waits are
-ended through their cancel tokens. The counting costs a tenth of a microsecond.
+Closing is safe at any moment. A Handle counts the calls that are inside it (append and pop of a
+list are atomic under the GIL), so close() first lets them leave and only then frees the C handle;
+waits are ended through their cancel tokens. The counting costs a tenth of a microsecond.
 A child process after a fork only forgets its handles, as wq.h asks for."""
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from . import _constants as k
 from .errors import ClosedError, Code, InvalidError, VersionError, WqError, make_error
 
 try:
-    from ._wq import ffi, lib
+    from ._wq import ffi as ffi
+    from ._wq import lib as lib
 except ImportError as problem:
-    raise ImportError("the extension module wq._wq can not be loaded; was the package built, and is "
-                      f"libwq.so where the loader finds it? ({problem})") from problem
+    raise ImportError("the extension module wq._wq can not be loaded; was the package built, and "
+                      f"is libwq.so where the loader finds it? ({problem})") from problem
 
 BytesLike = Union[bytes, bytearray, memoryview]
 NULL = ffi.NULL
@@ -28,7 +29,8 @@ _SURROGATES = "surrogateescape"
 
 
 def _check_versions() -> None:
-    """The handshake: header that the package was made from, header it was compiled with, library."""
+    """The handshake: header that the package was made from, header it was compiled with,
+    library."""
     library = lib.wq_version()
     made_for = (k.VERSION_MAJOR, k.VERSION_MINOR)
     compiled = (lib.WQ_VERSION_MAJOR, lib.WQ_VERSION_MINOR)
@@ -96,7 +98,7 @@ def data_bytes(data: BytesLike, what: str) -> bytes:
     raise TypeError(f"{what} must be bytes, not {type(data).__name__}; encode it first")
 
 
-def text_bytes(text: Union[str, bytes], what: str) -> bytes:
+def text_bytes(text: Union[str, BytesLike], what: str) -> bytes:
     """An error text or a value for which text is as good as bytes."""
     if isinstance(text, str):
         return text.encode("utf-8", _SURROGATES)
@@ -286,8 +288,8 @@ class Handle:
 
 def from_handle(handle: Handle, kind: str, free: Any, function: Callable[..., int],
                 *args: Any) -> Tuple[int, Any]:
-    """function(handle, *args, out, err) of an object that is made: (code, the object or None). It is
-    freed by `free` when Python has forgotten it."""
+    """function(handle, *args, out, err) of an object that is made: (code, the object or None). It
+    is freed by `free` when Python has forgotten it."""
     out = ffi.new(kind + " **")
     code = handle._do(function, *args, out)
     return code, (ffi.gc(out[0], free) if out[0] else None)

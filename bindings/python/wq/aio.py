@@ -6,11 +6,11 @@
         async for job in mail.jobs():
             await mail.ack(job)
 
-Changes are made at once in the event loop and their durability is awaited through the completion queue
-and its eventfd: ten thousand tasks that wait for it hold no thread. A lease that has to wait holds one
-thread; cancelling its task ends it, and no job is lost by that. What has no form of its own here:
-`await store.submit(method, ...)` for all that takes a `durability`, `await store.run(function, ...)`
-for all that reads or blocks, on the objects in `.sync`.
+Changes are made at once in the event loop and their durability is awaited through the completion
+queue and its eventfd: ten thousand tasks that wait for it hold no thread. A lease that has to wait
+holds one thread; cancelling its task ends it, and no job is lost by that. What has no form of its
+own here: `await store.submit(method, ...)` for all that takes a `durability`, `await
+store.run(function, ...)` for all that reads or blocks, on the objects in `.sync`.
 
 Thread rule: one event loop, the one that opened it."""
 
@@ -21,7 +21,7 @@ import contextlib
 import functools
 import threading
 from typing import (TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterable, Optional, Sequence,
-                    TypeVar, Union)
+                    Tuple, TypeVar, Union)
 
 from ._lib import BytesLike
 from .call import Level
@@ -108,23 +108,32 @@ class AsyncStore:
                 return
 
     async def submit(self, method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """method(*args, **kwargs) of any method of the sync objects that takes a `durability`: what it
-        returns, when it is durable. It is done at once: a task that is cancelled while it waits has
-        made the change all the same."""
+        """method(*args, **kwargs) of any method of the sync objects that takes a `durability`: what
+        it returns, when it is durable. It is done at once: a task that is cancelled while it waits
+        has made the change all the same."""
+        result, future = self._begin(method, *args, **kwargs)
+        if future is not None:
+            await future
+        return result
+
+    def _begin(self, method: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+               ) -> Tuple[R, Optional[asyncio.Future[None]]]:
+        """What submit does before it waits; the future ends when the change is durable."""
         if self._closed:
             raise ClosedError("the store is closed")
         key = "durable" if getattr(method, "__name__", "") == "configure" else "durability"
         more: Dict[str, Any] = dict(kwargs)
         call, ticket = self._completions.call(more.pop(key, None))
         more[key] = call
-        result = method(*args, **more)  # type: ignore[call-arg,arg-type]
-        if call.lsn:
-            future = self._pending[ticket] = self._loop.create_future()
-            await future
-        return result
+        result = method(*args, **more)
+        if not call.lsn:
+            return result, None
+        future = self._pending[ticket] = self._loop.create_future()
+        return result, future
 
     async def run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """function(*args, **kwargs) in a thread of the loop's pool: for all that reads or blocks."""
+        """function(*args, **kwargs) in a thread of the loop's pool: for all that reads or
+        blocks."""
         return await asyncio.to_thread(function, *args, **kwargs)
 
     async def queue(self, name: Union[str, bytes], *, create: bool = True,
@@ -138,8 +147,15 @@ class AsyncStore:
                     durability: Level = None) -> Jobs:
         """See Store.lease. A cancelled task gives back what it may have got."""
         plain = [queue.sync for queue in queues]
-        jobs = await self.submit(self.sync.lease, plain, max_jobs, lease=lease,
-                                 durability=durability)
+        jobs, durable = self._begin(self.sync.lease, plain, max_jobs, lease=lease,
+                                    durability=durability)
+        try:
+            if durable is not None:
+                await durable
+        except asyncio.CancelledError:
+            with contextlib.suppress(ClosedError):
+                _give_back(jobs)
+            raise
         if jobs or wait == 0:
             return jobs
         token = CancelToken()
@@ -151,8 +167,7 @@ class AsyncStore:
         except asyncio.CancelledError:
             token.fire()
             with contextlib.suppress(ClosedError):
-                left = await future
-                await asyncio.to_thread(_give_back, left)
+                _give_back(await future)
             raise
 
     def _in_thread(self, function: Callable[[], R]) -> asyncio.Future[R]:
@@ -195,7 +210,7 @@ class AsyncStore:
                     yield left.pop()
             finally:
                 with contextlib.suppress(ClosedError):
-                    _give_back(left)
+                    _give_back(left[::-1])
 
 
 class AsyncQueue:

@@ -9,8 +9,8 @@ from .types import Durability
 
 
 class Call:
-    """Passed as `durability` where a level alone is not enough: afterwards `lsn` is the log sequence
-    number of the change, 0 if nothing was written. For one call at a time."""
+    """Passed as `durability` where a level alone is not enough: afterwards `lsn` is the log
+    sequence number of the change, 0 if nothing was written. For one call at a time."""
 
     __slots__ = ("_raw",)
 

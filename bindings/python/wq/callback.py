@@ -1,5 +1,6 @@
-"""Callbacks of the library into Python. What one raises (Ctrl-C raises KeyboardInterrupt in it) stops
-the work and is raised again when the call of the library has returned: no exception crosses C."""
+"""Callbacks of the library into Python. What one raises (Ctrl-C raises KeyboardInterrupt in it)
+stops the work and is raised again when the call of the library has returned: no exception crosses
+C."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ def wqpy_progress(first: int, second: int, context: Any) -> int:
 
 
 class Progress:
-    """A progress callback for one call: returning False or raising stops the work. Without one it is
-    there all the same, so that signal handlers of Python get to run."""
+    """A progress callback for one call: returning False or raising stops the work. Without one it
+    is there all the same, so that signal handlers of Python get to run."""
 
     __slots__ = ("callback", "problem", "context", "__weakref__")
 

@@ -1,12 +1,14 @@
 """Waits that can be ended: by a CancelToken, by closing the store or queue, and by Ctrl-C.
 
-A call that blocks in C does not see Python's signals. So in the main thread a wait is done by a helper
-thread while the main thread waits for it in Python, where signal handlers run; if a handler raises
-(KeyboardInterrupt does), the wait is ended through its cancel token, what it may have got is given
-back, and the exception goes on. Other threads get no signals and wait by themselves."""
+A call that blocks in C does not see Python's signals. So in the main thread a wait is done by a
+helper thread while the main thread waits for it in Python, where signal handlers run; if a handler
+raises (KeyboardInterrupt does), the wait is ended through its cancel token, what it may have got is
+given back by who asked, and the exception goes on. Other threads get no signals and wait by
+themselves."""
 
 from __future__ import annotations
 
+import _thread
 import threading
 from typing import Any, Callable, List, Optional, Sequence, TypeVar
 
@@ -25,9 +27,9 @@ def _new_token() -> Any:
 class CancelToken:
     """Ends waits from anywhere: another thread, a signal handler of Python, an event loop.
 
-    One token may serve any number of calls at the same time. Fired, it stays so: calls that wait with
-    it return Code.CANCELLED, and so does each later one before it does anything. A call that has its
-    jobs already returns them. Thread: any. Blocks: no."""
+    One token may serve any number of calls at the same time. Fired, it stays so: calls that wait
+    with it return Code.CANCELLED, and so does each later one before it does anything. A call that
+    has its jobs already returns them. Thread: any. Blocks: no."""
 
     __slots__ = ("_fired", "_tokens", "__weakref__")
 
@@ -72,8 +74,9 @@ def waiting(handles: Sequence[Handle], cancel: Optional[CancelToken],
     return result
 
 
-def interruptible(token: Any, run: Callable[[], T], give_back: Callable[[T], object]) -> T:
-    """run(), which waits in C until it is done or `token` is fired; Ctrl-C ends it."""
+def interruptible(token: Any, run: Callable[[], T]) -> T:
+    """run(), which waits in C until it is done or `token` is fired; Ctrl-C ends it. When this
+    raises, run() has ended; what it did is its caller's to undo."""
     if threading.current_thread() is not threading.main_thread():
         return run()
     done = threading.Event()
@@ -88,18 +91,21 @@ def interruptible(token: Any, run: Callable[[], T], give_back: Callable[[T], obj
         finally:
             done.set()
 
-    threading.Thread(target=body, name="wq-wait", daemon=True).start()
+    launched, start = True, _thread.start_new_thread
     try:
+        # One call of C: when a handler raises here, the thread is on its way. Thread.start() waits
+        # in Python, and would leave us without knowing.
+        start(body, ())
         done.wait()
-    except BaseException:
+    except BaseException as problem:
+        if type(problem) is RuntimeError and str(problem) == "can't start new thread":
+            launched = False
         lib.wq_cancel_fire(token)
-        while not done.is_set():
+        while launched and not done.is_set():
             try:
                 done.wait()
             except BaseException:  # a second Ctrl-C: the wait ends all the same, and soon
                 continue
-        if results:
-            give_back(results[0])
         raise
     if problems:
         raise problems[0]

@@ -59,8 +59,8 @@ class Completions(Handle):
             return fd
 
     def call(self, durability: Level = None) -> Tuple[Call, int]:
-        """A Call that does not wait, and its ticket. If its lsn is not 0 afterwards, poll() tells of
-        the ticket once; else there is nothing to wait for."""
+        """A Call that does not wait, and its ticket. If its lsn is not 0 afterwards, poll() tells
+        of the ticket once; else there is nothing to wait for."""
         level = Durability.DEFAULT
         if durability is not None:
             level = Durability(durability._raw.durability if isinstance(durability, Call)
@@ -82,8 +82,8 @@ class Completions(Handle):
         return result, ticket if call.lsn else None
 
     def poll(self, wait: Optional[Duration] = 0) -> List[Tuple[int, Code]]:
-        """(ticket, code) of up to 256 changes: OK, it is durable, or the error that stopped the store
-        (the change may have been kept). Waits up to `wait` for the first."""
+        """(ticket, code) of up to 256 changes: OK, it is durable, or the error that stopped the
+        store (the change may have been kept). Waits up to `wait` for the first."""
         wait_ms = times.wait_ms(wait, "wait")
         with self.inside() as ptr:
             err = take_error()

@@ -58,9 +58,9 @@ class ConfigOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class QueueConfig:
-    """The whole configuration of a queue as of one moment. `version` grows with each change: given to
-    configure(), the change is refused (CONFLICT) if somebody else was faster. `consumers_paused`:
-    paused, also behind DISABLED."""
+    """The whole configuration of a queue as of one moment. `version` grows with each change: given
+    to configure(), the change is refused (CONFLICT) if somebody else was faster.
+    `consumers_paused`: paused, also behind DISABLED."""
 
     status: Status
     consumers_paused: bool
@@ -130,7 +130,7 @@ def config_struct(options: ConfigOptions, version: Optional[int], keep: List[Any
             fields |= k.CONFIG_RATE
         elif name in _SIMPLE:
             bit, target, convert = _SIMPLE[name]
-            setattr(config, target, convert(value, name))  # type: ignore[operator]
+            setattr(config, target, convert(value, name))
             fields |= bit
         else:
             raise TypeError(f"a queue has no option '{name}'")

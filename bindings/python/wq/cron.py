@@ -74,10 +74,11 @@ class Cron:
 
     def put(self, queue: Queue, name: str, expression: str, job: Union[JobSpec, BytesLike] = b"",
             *, zone: str = "", catch_up: Optional[int] = None, durability: Level = None) -> Code:
-        """Make the schedule `name`, or replace it: its job goes to `queue`. What is there already as
-        given is left alone, so put all your schedules at every start. `expression` is that of wq.h
-        (five or six fields, @daily, @every 90s); `zone` of the tz database, default UTC; `catch_up`
-        missed slots run later (default: the newest). Raises besides: FullError, NoSpaceError."""
+        """Make the schedule `name`, or replace it: its job goes to `queue`. What is there already
+        as given is left alone, so put all your schedules at every start. `expression` is that of
+        wq.h (five or six fields, @daily, @every 90s); `zone` of the tz database, default UTC;
+        `catch_up` missed slots run later (default: the newest). Raises besides: FullError,
+        NoSpaceError."""
         keep: List[Any] = []
         spec = new("wq_cron_spec")
         set_bytes(spec.expression, name_bytes(expression, "expression"), keep)
@@ -146,9 +147,9 @@ class Cron:
 
 def cron_next(expression: str, count: int = 1, *, zone: str = "",
               after: When) -> List[datetime]:
-    """When an expression is due: the first `count` (1 to 10,000) times behind `after`, with no store.
-    Fewer if it is due no more often before the year 10000. InvalidError names the field that is
-    wrong."""
+    """When an expression is due: the first `count` (1 to 10,000) times behind `after`, with no
+    store. Fewer if it is due no more often before the year 10000. InvalidError names the field that
+    is wrong."""
     text, place = name_bytes(expression, "expression"), name_bytes(zone, "zone")
     room, found = number(count, "count", 1_000_000), ffi.new("size_t *")
     due = ffi.new("int64_t[]", room)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class DeadReport:
-    """What a bulk change did. Outcome: OK, or CANCELLED: it was stopped; what was changed stays so."""
+    """What a bulk change did. Outcome: OK, or CANCELLED: it was stopped; what was changed stays
+    so."""
 
     outcome: Code
     changed: int
@@ -89,8 +90,8 @@ class DeadLetters:
                 return
 
     def get(self, entry: Token) -> Optional[Job]:
-        """One dead letter; None: that entry is no more (the job was replayed). NotFoundError: no such
-        job in this queue."""
+        """One dead letter; None: that entry is no more (the job was replayed). NotFoundError: no
+        such job in this queue."""
         job_id, generation = token_of(entry)
         _, batch = from_handle(self._queue, "wq_batch", lib.wqpy_batch_free, lib.wq_dead_get,
                                job_id, generation)
@@ -115,9 +116,10 @@ class DeadLetters:
                     dry_run: bool = False, cancel: Optional[CancelToken] = None,
                     progress: Optional[Callable[[int, int], object]] = None,
                     durability: Level = None) -> DeadReport:
-        """Replay all that fit, the oldest first. At least one condition, or entries and nothing else,
-        or `all`. `dry_run` only counts. `progress(changed, examined)` is called now and then and stops
-        the work by returning False; Ctrl-C stops it too. One flush at the end makes all durable.
+        """Replay all that fit, the oldest first. At least one condition, or entries and nothing
+        else, or `all`. `dry_run` only counts. `progress(changed, examined)` is called now and then
+        and stops the work by returning False; Ctrl-C stops it too. One flush at the end makes all
+        durable.
 
         Raises besides: FullError (the queue has no room for the next)."""
         return self._bulk(lib.wq_dead_replay_many, all, reason, error_part, since, until, entries,

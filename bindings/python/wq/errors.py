@@ -1,5 +1,6 @@
-"""Codes and exceptions. A call of wq ends with an outcome (0 and above), which is a value and never an
-exception, or with an error (below 0), which is raised as the class of its code. All classes derive
+"""Codes and exceptions. A call of wq ends with an outcome (0 and above), which is a value and never
+an exception, or with an error (below 0), which is raised as the class of its code. All classes
+derive
 from WqError, so `except wq.WqError` catches everything that wq raises by itself; wrong types of
 arguments are a TypeError as everywhere in Python.
 
@@ -56,7 +57,8 @@ class Code(enum.IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Code:
-        # A newer library may have codes of its own: errors below zero, outcomes without effect above.
+        # A newer library may have codes of its own: errors below zero, outcomes without effect
+        # above.
         if not isinstance(value, int):
             raise ValueError(f"{value!r} is no code")
         code = int.__new__(cls, value)

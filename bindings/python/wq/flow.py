@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Flow:
-    """One flow, by its id. Jobs join it by JobSpec.flow while it is neither finished nor cancelled."""
+    """One flow, by its id. Jobs join it by JobSpec.flow while it is neither finished nor
+    cancelled."""
 
     __slots__ = ("_store", "id")
 
@@ -36,7 +37,8 @@ class Flow:
         return code_of(self._store._do(lib.wq_flow_seal, self.id, call_of(durability)))
 
     def cancel(self, *, durability: Level = None) -> Code:
-        """End the members that did not start; those that run learn it. OK, or CONFLICT: finished."""
+        """End the members that did not start; those that run learn it. OK, or CONFLICT:
+        finished."""
         return code_of(self._store._do(lib.wq_flow_cancel, self.id, call_of(durability)))
 
     def status(self) -> FlowStatus:
@@ -57,8 +59,8 @@ class Flows:
     def create(self, *, on_complete: Optional[NextJob] = None,
                on_failure: Optional[NextJob] = None, allow_failures: bool = False,
                durability: Level = None) -> Flow:
-        """Make a flow. At its end `on_complete` is enqueued, or `on_failure` if a member failed or was
-        cancelled (and failures are not allowed), or if the flow was cancelled."""
+        """Make a flow. At its end `on_complete` is enqueued, or `on_failure` if a member failed or
+        was cancelled (and failures are not allowed), or if the flow was cancelled."""
         keep: List[Any] = []
         options = new("wq_flow_options")
         options.flags = k.FLOW_ALLOW_FAILURES if allow_failures else 0
@@ -77,8 +79,8 @@ class Flows:
         return Flow(self._store, flow)
 
     def page(self, *, cursor: int = 0, limit: int = 100) -> Tuple[List[FlowStatus], int]:
-        """Up to `limit` (1 to 1,000) flows, newest first, and the cursor of the next page, 0 if there
-        is no more. A page may be empty though there are more."""
+        """Up to `limit` (1 to 1,000) flows, newest first, and the cursor of the next page, 0 if
+        there is no more. A page may be empty though there are more."""
         room = number(limit, "limit", 10_000)
         place = ffi.new("uint64_t *", number(cursor, "cursor", U64))
         count, structs = ffi.new("size_t *"), new_array("wq_flow_status", room)

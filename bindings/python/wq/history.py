@@ -30,8 +30,8 @@ class History:
         return job
 
     def page(self, *, cursor: int = 0, limit: int = 100) -> Tuple[List[DoneJob], int]:
-        """Up to `limit` (1 to 1,000) acked jobs, newest first, and the cursor of the next page, 0 if
-        there is no more. A page may be empty though there are more."""
+        """Up to `limit` (1 to 1,000) acked jobs, newest first, and the cursor of the next page, 0
+        if there is no more. A page may be empty though there are more."""
         room = number(limit, "limit", 10_000)
         place = ffi.new("uint64_t *", number(cursor, "cursor", U64))
         count, out = ffi.new("size_t *"), ffi.new("wq_list **")

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class _Batch:
-    """What jobs of one batch share: the handle, and the array of their structs."""
+    """What jobs of one batch share: the owner of the handle, and the array of their structs."""
 
-    __slots__ = ("handle", "jobs")
+    __slots__ = ("owner", "jobs")
 
-    def __init__(self, handle: Any, jobs: Any) -> None:
-        self.handle = handle
+    def __init__(self, owner: Any, jobs: Any) -> None:
+        self.owner = owner
         self.jobs = jobs
 
 
@@ -230,8 +230,8 @@ class Job:
     def nack(self, error: Union[str, BytesLike, None] = None, *, delay: Optional[Duration] = None,
              priority: Optional[int] = None, reason: DeadReason = DeadReason.NONE,
              front: bool = False, count: bool = True, durability: Level = None) -> Code:
-        """The attempt failed: try again after `delay` (None: by the backoff policy), or be dead if no
-        attempt is left, for `reason`. `front`: to the head of its priority. `count`: False does
+        """The attempt failed: try again after `delay` (None: by the backoff policy), or be dead if
+        no attempt is left, for `reason`. `front`: to the head of its priority. `count`: False does
         not count it as an exception. Returns and raises as ack()."""
         item = Settle.nack(self, error=error, delay=delay, priority=priority, reason=reason,
                            front=front, count=count)
@@ -303,8 +303,8 @@ def token_of(job: Token) -> Tuple[int, int]:
 
 @dataclasses.dataclass(frozen=True)
 class Settle:
-    """One settle, for Queue.settle_many and transactions. Made by ack, nack, release and fail, which
-    take a Job or a pair (id, generation), and the arguments of the methods of Job."""
+    """One settle, for Queue.settle_many and transactions. Made by ack, nack, release and fail,
+    which take a Job or a pair (id, generation), and the arguments of the methods of Job."""
 
     kind: int
     job: Token
@@ -357,16 +357,16 @@ class Settle:
             set_bytes(item.result, data_bytes(self.result, "result"), keep)
 
 
-def jobs_from(queues: List[Queue], handle: Any) -> Jobs:
-    """The jobs of a wq_batch, which is freed with the last of them. queue_index says of which queue
-    each is."""
+def jobs_from(queues: List[Queue], handle: Any, owner: Any = None) -> Jobs:
+    """The jobs of a wq_batch, which is freed with the last of them: they keep its owner, the handle
+    itself if none is given. queue_index says of which queue each is."""
     jobs = Jobs()
     count = lib.wq_batch_count(handle)
     structs = ffi.new("wq_job[]", count)
     ids = ffi.new("uint64_t[]", count)
     generations = ffi.new("uint64_t[]", count)
     has_headers = lib.wqpy_batch_jobs(handle, structs, ids, generations, count)
-    batch = _Batch(handle, structs)
+    batch = _Batch(owner or handle, structs)
     only = queues[0] if len(queues) == 1 else None
     tokens = zip(ffi.unpack(ids, count), ffi.unpack(generations, count))
     for i, (job_id, generation) in enumerate(tokens):

@@ -1,8 +1,9 @@
 """Key-value rows and locks: small values under keys, in the same log as the jobs.
 
-Keys are bytes or str (as UTF-8), 1 to 512 bytes; values are bytes or str, up to 1 MiB, and are told as
-bytes. Thread rule and errors are those of wq.queue, with NoSpaceError; `durability` defaults to POWER
-for rows and PROCESS for locks. Each method blocks for durability and, at times, for a disk read."""
+Keys are bytes or str (as UTF-8), 1 to 512 bytes; values are bytes or str, up to 1 MiB, and are told
+as bytes. Thread rule and errors are those of wq.queue, with NoSpaceError; `durability` defaults to
+POWER for rows and PROCESS for locks. Each method blocks for durability and, at times, for a disk
+read."""
 
 from __future__ import annotations
 
@@ -100,14 +101,16 @@ class Kv:
         return KvPut(code_of(code), int(version[0]))
 
     def add(self, key: Key, delta: int = 1, *, ttl: Optional[Duration] = None,
-            if_version: Optional[int] = None, durability: Level = None) -> KvSum:
+            if_absent: bool = False, if_version: Optional[int] = None,
+            if_value: Optional[Key] = None, durability: Level = None) -> KvSum:
         """Add to a counter. One that is not there counts as 0 and gets the `ttl`; one that is there
         keeps its end."""
         keep: List[Any] = []
-        options = kv_options(ttl, False, if_version, None, keep)
+        options = kv_options(ttl, if_absent, if_version, if_value, keep)
         data, total = text_bytes(key, "key"), ffi.new("int64_t *")
-        code = self._store._do(lib.wq_kv_add, data, len(data), number(delta, "delta", I64, -I64 - 1),
-                               options, call_of(durability), total)
+        number(delta, "delta", I64, -I64 - 1)
+        code = self._store._do(lib.wq_kv_add, data, len(data), delta, options,
+                               call_of(durability), total)
         return KvSum(code_of(code), int(total[0]))
 
     def erase(self, key: Key, *, if_version: Optional[int] = None,
@@ -152,8 +155,8 @@ class Kv:
 
 
 class Locks:
-    """Locks of a store: `store.locks`. A lock is a kv row with the owner as its value, gone when its
-    time is over. An owner is any token that nobody else uses."""
+    """Locks of a store: `store.locks`. A lock is a kv row with the owner as its value, gone when
+    its time is over. An owner is any token that nobody else uses."""
 
     __slots__ = ("_store",)
 
@@ -166,8 +169,8 @@ class Locks:
 
     def take(self, key: Key, owner: Key, ttl: Optional[Duration] = None, *,
              durability: Level = None) -> Code:
-        """Take it for `ttl` (None: until it is released): OK, also again; CONFLICT: another owner has
-        it."""
+        """Take it for `ttl` (None: until it is released): OK, also again; CONFLICT: another owner
+        has it."""
         return self._lock(lib.wq_lock_take, key, owner, times.to_ms(ttl, "ttl"),
                           call_of(durability))
 

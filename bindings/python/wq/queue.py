@@ -1,11 +1,11 @@
 """A queue of an open store: enqueue, lease, settle, configure, read.
 
 Thread rule: any method may be called from any number of threads at once. Every method may raise
-ClosedError (queue or store closed), ForkedError (opened before a fork), NotFoundError (queue deleted,
-or what is named is not there), InvalidError, TooLargeError, UnsupportedError, NoMemoryError,
-StorageError, CorruptError, PoisonedError and InternalError; a method names what else it raises.
-`durability` is for the change of the one call: a Durability, a Call, or None for the default, which
-is POWER where nothing else is said."""
+ClosedError (queue or store closed), ForkedError (opened before a fork), NotFoundError (queue
+deleted, or what is named is not there), InvalidError, TooLargeError, UnsupportedError,
+NoMemoryError, StorageError, CorruptError, PoisonedError and InternalError; a method names what else
+it raises. `durability` is for the change of the one call: a Durability, a Call, or None for the
+default, which is POWER where nothing else is said."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ _UNFILLED = 0x7fffffff  # no code: what the library has not written
 
 @dataclasses.dataclass(frozen=True)
 class Enqueued:
-    """What became of an enqueue: OK with the new id; DUPLICATE with the id of the job that holds the
-    key; DISABLED (queue) or CONFLICT (flow has ended) with id 0. `lsn` is for Store.wait_durable."""
+    """What became of an enqueue: OK with the new id; DUPLICATE with the id of the job that holds
+    the key; DISABLED (queue) or CONFLICT (flow has ended) with id 0. `lsn` is for
+    Store.wait_durable."""
 
     outcome: Code
     id: int
@@ -87,8 +88,8 @@ class Queue(Handle):
         self.close()
 
     def close(self) -> None:
-        """Close the handle; the queue itself is untouched. Twice does nothing more. Those who wait in
-        a lease on this handle get ClosedError. Blocks: until the calls inside have left."""
+        """Close the handle; the queue itself is untouched. Twice does nothing more. Those who wait
+        in a lease on this handle get ClosedError. Blocks: until the calls inside have left."""
         self._close()
 
     # ---- produce --------------------------------------------------------------------------------
@@ -98,8 +99,8 @@ class Queue(Handle):
         """Enqueue one job: a payload with the options of a JobSpec, or a JobSpec.
 
         OK means that it has reached the durability. Default: that of the queue (POWER). Blocks: for
-        durability, and for room when memory is full of unfinished work. Raises besides: NoSpaceError,
-        FullError, TooLargeError (both also of the queue's bounds)."""
+        durability, and for room when memory is full of unfinished work. Raises besides:
+        NoSpaceError, FullError, TooLargeError (both also of the queue's bounds)."""
         out = new("wq_enqueued")
         call = call_of(durability)
         if options:
@@ -116,9 +117,10 @@ class Queue(Handle):
 
     def enqueue_many(self, jobs: Iterable[Union[JobSpec, BytesLike]], *, partial: bool = False,
                      durability: Level = None) -> EnqueuedMany:
-        """Enqueue 1 to 10,000 jobs in one change, in the order given: all or, if one is refused, none;
-        with `partial` those before the first refused one. A job that meets the holder of a key is no
-        refusal. What refuses is raised, or with `partial` told as the code of the jobs not taken.
+        """Enqueue 1 to 10,000 jobs in one change, in the order given: all or, if one is refused,
+        none; with `partial` those before the first refused one. A job that meets the holder of a
+        key is no refusal. What refuses is raised, or with `partial` told as the code of the jobs
+        not taken.
 
         Durability, blocks and errors: as enqueue."""
         items = list(jobs)
@@ -194,8 +196,8 @@ class Queue(Handle):
         return code_of(code)
 
     def settle_many(self, items: Iterable[Settle], *, durability: Level = None) -> SettledMany:
-        """Settle 1 to 10,000 jobs of this queue in one change. One that is refused does not stop the
-        others; an invalid one refuses the whole call and is raised.
+        """Settle 1 to 10,000 jobs of this queue in one change. One that is refused does not stop
+        the others; an invalid one refuses the whole call and is raised.
 
         Durability: default of the queue. Blocks: for durability."""
         settles = list(items)
@@ -263,14 +265,15 @@ class Queue(Handle):
     # ---- single jobs ----------------------------------------------------------------------------
 
     def get(self, job_id: int) -> Job:
-        """Read one job of this queue, in whatever state. NotFoundError: it is not there (any more)."""
+        """Read one job of this queue, in whatever state. NotFoundError: it is not there (any
+        more)."""
         _, batch = from_handle(self, "wq_batch", lib.wqpy_batch_free, lib.wq_job_get,
                                number(job_id, "job_id", U64))
         return jobs_from([self], batch)[0]
 
     def cancel(self, job_id: int, *, durability: Level = None) -> Code:
-        """Remove a job that is not dead; who holds its lease learns it by STALE. OK, or CONFLICT: it
-        is dead. NotFoundError: no such job."""
+        """Remove a job that is not dead; who holds its lease learns it by STALE. OK, or CONFLICT:
+        it is dead. NotFoundError: no such job."""
         return code_of(self._do(lib.wq_job_cancel, number(job_id, "job_id", U64),
                                 call_of(durability)))
 
@@ -319,9 +322,9 @@ class Queue(Handle):
 
     def configure(self, *, version: Optional[int] = None, durable: Level = None,
                   **options: Unpack[ConfigOptions]) -> Code:
-        """Change what is given, all together; the rest stays. OK, or CONFLICT: `version` (of config())
-        is not the version any more. `durable` is the level of this change; `durability` is a field
-        of the configuration, as ConfigOptions tells."""
+        """Change what is given, all together; the rest stays. OK, or CONFLICT: `version` (of
+        config()) is not the version any more. `durable` is the level of this
+        change; `durability` is a field of the configuration, as ConfigOptions tells."""
         keep: List[Any] = []
         config = config_struct(options, version, keep)
         return code_of(self._do(lib.wq_queue_configure, config, call_of(durable)))
@@ -343,7 +346,8 @@ class Queue(Handle):
         return code_of(self._do(lib.wq_queue_enable, call_of(durability)))
 
     def clear(self, states: Iterable[State] = (), *, durability: Level = None) -> int:
-        """Remove all jobs in these states (none given: ready and delayed) in one change: how many."""
+        """Remove all jobs in these states (none given: ready and delayed) in one change: how
+        many."""
         mask, removed = 0, ffi.new("uint64_t *")
         for state in states:
             mask |= 1 << number(int(state), "state", 31)

@@ -141,8 +141,8 @@ class JobOptions(TypedDict, total=False):
 
 @dataclasses.dataclass
 class NextJob:
-    """A job that does not exist yet: one of a chain, or what the end of a flow enqueues. `queue` is a
-    name; None, in a chain: the queue of the job before. A delay counts from what sets it off."""
+    """A job that does not exist yet: one of a chain, or what the end of a flow enqueues. `queue` is
+    a name; None, in a chain: the queue of the job before. A delay counts from what sets it off."""
 
     spec: Union[JobSpec, BytesLike]
     queue: Union[str, bytes, None] = None

@@ -5,7 +5,8 @@ ClosedError, ForkedError, InvalidError, UnsupportedError, NoMemoryError, Storage
 PoisonedError and InternalError; a method names what else it raises.
 
 Fork: a child process can not use what was opened before the fork (ForkedError), and can not open a
-store once its parent has opened any: fork first and open in the child, or start processes by spawn."""
+store once its parent has opened any: fork first and open in the child, or start processes by
+spawn."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from .callback import Progress
 from .cancel import CancelToken, interruptible, waiting
 from .config import ConfigOptions
 from .cron import Cron
-from .errors import ClosedError, Code
+from .errors import ClosedError, Code, WqError
 from .flow import Flows
 from .job import Job, Jobs, jobs_from
 from .kv import Kv, Locks
@@ -70,8 +71,10 @@ class Events:
         code = poll(0, NULL)
         if code == k.EMPTY and wait_ms != 0 and not (cancel is not None and cancel.fired):
             with self._store.inside():
-                waiting([self._store], cancel, lambda token: interruptible(
-                    token, lambda: poll(wait_ms, token), lambda code: None))
+                code = waiting([self._store], cancel, lambda token: interruptible(
+                    token, lambda: poll(wait_ms, token)))
+        if code == k.CANCELLED and not (cancel is not None and cancel.fired):
+            raise ClosedError("the store was closed while the poll waited")
         return [from_c(Event, events[i]) for i in range(count[0])]
 
 
@@ -98,9 +101,10 @@ class Store(Handle):
         memory_window    bound of the loss window of MEMORY; default 50 ms
         events_max       events kept for events(); 0: none
         quota_bytes      with more job bytes an enqueue is refused (FullError); 0: no bound
-        The other numbers are those of wq_store_options; 0 takes their defaults. Blocks: for recovery;
-        recovery() tells what was found. Raises: LockedError (open elsewhere), ForkedError (a process
-        that forked from one that had a store open), NotFoundError, VersionError, NoSpaceError."""
+        The other numbers are those of wq_store_options; 0 takes their defaults. Blocks: for
+        recovery; recovery() tells what was found. Raises: LockedError (open elsewhere), ForkedError
+        (a process that forked from one that had a store open), NotFoundError, VersionError,
+        NoSpaceError."""
         options = new("wq_store_options")
         options.flags = ((0 if create else k.OPEN_NO_CREATE) | (0 if threads else k.OPEN_NO_THREADS)
                          | (k.OPEN_EXPIRE_LEASES if expire_leases else 0))
@@ -130,9 +134,10 @@ class Store(Handle):
 
     def close(self) -> None:
         """Wake who waits in it (ClosedError), flush, and give up the directory. Twice does nothing
-        more. Leases stay as they are. What can not be flushed is lost without a word: sync() before,
-        if you want to know. Not from a callback or signal handler that runs inside a call of this
-        store (RuntimeError). Blocks: until the calls inside have left, and for the last flush."""
+        more. Leases stay as they are. What can not be flushed is lost without a word: sync()
+        before, if you want to know. Not from a callback or signal handler that runs inside a call
+        of this store (RuntimeError). Blocks: until the calls inside have left, and for the last
+        flush."""
         self._close()
 
     # ---- queues and jobs ------------------------------------------------------------------------
@@ -158,42 +163,59 @@ class Store(Handle):
     def lease(self, queues: Sequence[Queue], max_jobs: int = 1, *, wait: Optional[Duration] = 0,
               lease: Optional[Duration] = None, cancel: Optional[CancelToken] = None,
               durability: Level = None) -> Jobs:
-        """Take up to max_jobs (1 to 10,000) ready jobs of the queues, in their order, and lease each
-        for `lease` (None: timeout of the job, else that of its queue). Takes what is at hand and
-        waits up to `wait` for the first one; None waits for ever.
+        """Take up to max_jobs (1 to 10,000) ready jobs of the queues, in their order, and lease
+        each for `lease` (None: timeout of the job, else that of its queue). Takes what is at hand
+        and waits up to `wait` for the first one; None waits for ever.
 
-        The list is empty with outcome EMPTY, PAUSED or DISABLED (all of the queues are), or CANCELLED
-        (by the token). Ctrl-C ends the wait in the main thread; no job is lost by it. Durability:
-        default PROCESS. Blocks: up to `wait`, and for durability. Raises besides: NotFoundError,
-        TooLargeError."""
+        The list is empty with outcome EMPTY, PAUSED or DISABLED (all of the queues are), or
+        CANCELLED (by the token). Ctrl-C ends the wait in the main thread; no job is lost by it.
+        Durability: default PROCESS. Blocks: up to `wait`, and for durability. Raises besides:
+        NotFoundError, TooLargeError."""
         queues = list(queues)
         options = new("wq_lease_options")
         options.max_jobs = number(max_jobs, "max_jobs", low=1)
         options.lease_ms = times.to_ms(lease, "lease")
         wait_ms = times.wait_ms(wait, "wait")
-        with contextlib.ExitStack() as stack:
-            ptr = stack.enter_context(self.inside())
-            handles = [stack.enter_context(queue.inside()) for queue in queues]
+        outs: List[Any] = []  # what the library fills, known before it does
+        try:
+            with contextlib.ExitStack() as stack:
+                ptr = stack.enter_context(self.inside())
+                handles = [stack.enter_context(queue.inside()) for queue in queues]
 
-            def take(wait_ms: int, token: Any) -> Jobs:
-                options.wait_ms = wait_ms
-                out, err = ffi.new("wq_batch **"), new("wq_error")
-                code = lib.wq_lease(ptr, handles, len(handles), options, token,
-                                    call_of(durability), out, err)
-                if code < 0:
-                    raise error_of(code, err)
-                batch = ffi.gc(out[0], lib.wqpy_batch_free) if out[0] else None
-                jobs = jobs_from(queues, batch) if batch is not None else Jobs()
-                jobs.outcome = code_of(code)
-                return jobs
+                def take(wait_ms: int, token: Any) -> Jobs:
+                    options.wait_ms = wait_ms
+                    out = ffi.gc(ffi.new("wq_batch **"), lib.wqpy_batch_out_free)
+                    outs.append(out)
+                    err = new("wq_error")
+                    code = lib.wq_lease(ptr, handles, len(handles), options, token,
+                                        call_of(durability), out, err)
+                    if code < 0:
+                        raise error_of(code, err)
+                    jobs = jobs_from(queues, out[0], out) if out[0] else Jobs()
+                    jobs.outcome = code_of(code)
+                    return jobs
 
-            if cancel is not None and cancel.fired:
-                return waiting([self, *queues], cancel, lambda token: take(wait_ms, token))
-            jobs = take(0, NULL)
-            if wait_ms == 0 or jobs:
-                return jobs
-            jobs = waiting([self, *queues], cancel, lambda token: interruptible(
-                token, lambda: take(wait_ms, token), _give_back))
+                jobs = self._take(queues, cancel, wait_ms, take)
+        except BaseException:
+            # A signal handler may raise anywhere in here, also when the jobs are leased already.
+            for out in outs:
+                if out[0]:
+                    with contextlib.suppress(WqError):
+                        _give_back(jobs_from(queues, out[0], out))
+            raise
+        return jobs
+
+    def _take(self, queues: List[Queue], cancel: Optional[CancelToken], wait_ms: int,
+              take: Callable[[int, Any], Jobs]) -> Jobs:
+        """What is at hand, else a wait that can be ended."""
+        handles = [self, *queues]
+        if cancel is not None and cancel.fired:
+            return waiting(handles, cancel, lambda token: take(wait_ms, token))
+        jobs = take(0, NULL)
+        if wait_ms == 0 or jobs:
+            return jobs
+        jobs = waiting(handles, cancel, lambda token: interruptible(
+            token, lambda: take(wait_ms, token)))
         if jobs.outcome == Code.CANCELLED and not (cancel is not None and cancel.fired):
             raise ClosedError("the store or a queue was closed while the lease waited")
         return jobs
@@ -201,9 +223,9 @@ class Store(Handle):
     def jobs(self, queues: Sequence[Queue], *, batch: int = 1, idle: Optional[Duration] = None,
              lease: Optional[Duration] = None, cancel: Optional[CancelToken] = None,
              durability: Level = None) -> Iterator[Job]:
-        """Iterate over jobs as they come. Ends when none came for `idle` (None: never), when `cancel`
-        is fired, and when the store is closed or shuts down. `batch` jobs are leased at a time; those
-        of them that were not reached when the loop ends are released."""
+        """Iterate over jobs as they come. Ends when none came for `idle` (None: never), when
+        `cancel` is fired, and when the store is closed or shuts down. `batch` jobs are leased at a
+        time; those of them that were not reached when the loop ends are released."""
         while True:
             try:
                 leased = self.lease(queues, batch, wait=idle, lease=lease, cancel=cancel,
@@ -218,7 +240,7 @@ class Store(Handle):
                     yield left.pop()
             finally:
                 with contextlib.suppress(ClosedError):
-                    _give_back(left)
+                    _give_back(left[::-1])
 
     def transaction(self) -> Transaction:
         """Begin to collect the operations of one change."""
@@ -277,8 +299,8 @@ class Store(Handle):
                 return code_of(code)
 
     def tick(self) -> Optional[timedelta]:
-        """Do a bounded piece of maintenance; for threads=False only. How long nothing will be due; 0:
-        call again at once, None: nothing is planned. Raises besides: NoSpaceError."""
+        """Do a bounded piece of maintenance; for threads=False only. How long nothing will be due;
+        0: call again at once, None: nothing is planned. Raises besides: NoSpaceError."""
         out = ffi.new("int64_t *")
         self._do(lib.wq_store_tick, out)
         return None if out[0] < 0 else times.duration(out[0])
@@ -288,8 +310,8 @@ class Store(Handle):
         self._do(lib.wq_store_sync)
 
     def checkpoint(self) -> None:
-        """Move all changes to the settled state on disk. Never needed for safety; it shortens the next
-        open. Raises besides: NoSpaceError."""
+        """Move all changes to the settled state on disk. Never needed for safety; it shortens the
+        next open. Raises besides: NoSpaceError."""
         self._do(lib.wq_store_checkpoint)
 
     def stats(self) -> StoreStats:
@@ -309,8 +331,8 @@ class Store(Handle):
         return text_from(self, lib.wq_store_metrics)
 
     def verify(self) -> VerifyReport:
-        """Check the whole store; other calls wait meanwhile. CorruptError: it is damaged, the message
-        is the first problem."""
+        """Check the whole store; other calls wait meanwhile. CorruptError: it is damaged, the
+        message is the first problem."""
         report = new("wq_verify_report")
         self._do(lib.wq_store_verify, report)
         return from_c(VerifyReport, report)
@@ -318,8 +340,8 @@ class Store(Handle):
     def backup(self, directory: Path, *, cancel: Optional[CancelToken] = None,
                progress: Optional[Callable[[int, int], object]] = None) -> Optional[BackupReport]:
         """Copy the store into a directory, which is made, or is there and empty; work goes on
-        meanwhile. `progress(done_bytes, total_bytes)` may stop it by returning False. None: stopped.
-        Raises besides: NotFoundError, NoSpaceError, TooLargeError."""
+        meanwhile. `progress(done_bytes, total_bytes)` may stop it by returning False. None:
+        stopped. Raises besides: NotFoundError, NoSpaceError, TooLargeError."""
         data = path_bytes(directory)
 
         def run(options: Any, report: Any) -> int:
@@ -330,9 +352,10 @@ class Store(Handle):
 
 
 def _give_back(jobs: Sequence[Job]) -> None:
-    """Release jobs that nobody has seen, the last one first: so the first one is ahead again."""
+    """Release jobs that nobody has seen, the last one first: so the first one is ahead again. Does
+    not wait for a disk: if it is lost in a crash, the leases run out instead."""
     for job in reversed(list(jobs)):
-        job.release(front=True)
+        job.release(front=True, durability=Durability.MEMORY)
 
 
 def _backup(handles: Sequence[Handle], cancel: Optional[CancelToken],
@@ -362,7 +385,8 @@ def backup_verify(directory: Path, *, cancel: Optional[CancelToken] = None,
 def backup_restore(directory: Path, path: Path, *, cancel: Optional[CancelToken] = None,
                    progress: Optional[Callable[[int, int], object]] = None
                    ) -> Optional[BackupReport]:
-    """Make the store `path` from the backup in `directory`; a failure leaves no store. None: stopped."""
+    """Make the store `path` from the backup in `directory`; a failure leaves no store. None:
+    stopped."""
     data, target = path_bytes(directory), path_bytes(path)
     return _backup([], cancel, progress, lambda options, report: call_free(
         lib.wq_backup_restore, data, target, options, report))

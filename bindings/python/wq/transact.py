@@ -1,5 +1,6 @@
-"""Transactions: enqueues, settles and writes of kv rows in one change, on any queues of a store. All of
-them or, if one is refused, none; there is no state in between, for nobody, and none after a crash."""
+"""Transactions: enqueues, settles and writes of kv rows in one change, on any queues of a store.
+All of them or, if one is refused, none; there is no state in between, for nobody, and none after a
+crash."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Transacted:
-    """OK: all was done. STALE, CONFLICT, DISABLED: nothing was, because of the operation with the index
-    `failed`. `results` has one value per operation: the id of a new job, the sum of a counter, else
-    None. True if OK."""
+    """OK: all was done. STALE, CONFLICT, DISABLED: nothing was, because of the operation with the
+    index `failed`. `results` has one value per operation: the id of a new job, the sum of a
+    counter, else None. True if OK."""
 
     outcome: Code
     failed: Optional[int]
@@ -38,8 +39,8 @@ class Transacted:
 
 class Transaction:
     """Collects operations and does them at commit(): `store.transaction().ack(job).kv_put(...)`.
-    Nothing happens before. Each operation is judged by the state before the first; a key may be named
-    by one operation only, and a job be settled by one. New jobs have no unique, debounce or
+    Nothing happens before. Each operation is judged by the state before the first; a key may be
+    named by one operation only, and a job be settled by one. New jobs have no unique, debounce or
     idempotency key. Up to 10,000 operations. For one thread."""
 
     def __init__(self, store: Store) -> None:
@@ -79,13 +80,14 @@ class Transaction:
         """Ack a job."""
         return self.settle(Settle.ack(job, result=result), queue)
 
-    def _kv(self, kind: int, key: Key, value: Key, delta: int, options: Tuple[Any, ...],
-            check: bool = False) -> Transaction:
+    def _kv(self, kind: int, key: Key, value: Key, delta: int,
+            options: Tuple[Any, ...]) -> Transaction:
         def fill(op: Any, keep: List[Any]) -> None:
             set_bytes(op.key, text_bytes(key, "key"), keep)
             set_bytes(op.value, text_bytes(value, "value"), keep)
             op.delta = number(delta, "delta", I64, -I64 - 1)
-            struct = kv_options(*options, keep)
+            ttl, if_absent, if_version, if_value = options
+            struct = kv_options(ttl, if_absent, if_version, if_value, keep)
             if struct != NULL:
                 op.options = struct
         return self._add(kind, None, fill)
@@ -97,9 +99,10 @@ class Transaction:
         return self._kv(k.TXN_KV_PUT, key, value, 0, (ttl, if_absent, if_version, if_value))
 
     def kv_add(self, key: Key, delta: int = 1, *, ttl: Optional[Duration] = None,
-               if_version: Optional[int] = None) -> Transaction:
+               if_absent: bool = False, if_version: Optional[int] = None,
+               if_value: Optional[Key] = None) -> Transaction:
         """Add to a counter."""
-        return self._kv(k.TXN_KV_ADD, key, b"", delta, (ttl, False, if_version, None))
+        return self._kv(k.TXN_KV_ADD, key, b"", delta, (ttl, if_absent, if_version, if_value))
 
     def kv_erase(self, key: Key, *, if_version: Optional[int] = None,
                  if_value: Optional[Key] = None) -> Transaction:

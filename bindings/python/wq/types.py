@@ -1,6 +1,6 @@
 """Values of the surface: enumerations, and dataclasses of what wq tells about stores, queues, flows
-and schedules. All are plain data: they stay valid when everything is closed. Numbers that the header
-counts are ints; times follow wq.times.
+and schedules. All are plain data: they stay valid when everything is closed. Numbers that the
+header counts are ints; times follow wq.times.
 
 `from_c` of a dataclass reads a struct of the library by the C names in the fields' metadata."""
 
@@ -137,7 +137,8 @@ class EventKind(_Known):
 
 
 class Why(enum.IntFlag):
-    """What holds a job or a queue back. A bit that has no name here is a cause of a newer library."""
+    """What holds a job or a queue back. A bit that has no name here is a cause of a newer
+    library."""
 
     DELAYED = k.WHY_DELAYED
     PAUSED = k.WHY_PAUSED
@@ -177,7 +178,7 @@ def from_c(cls: Type[D], struct: Any, **more: Any) -> D:
     return cls(**values, **more)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Recovery:
     """What opening a store found and did. Nothing is repaired silently."""
 
@@ -193,7 +194,7 @@ class Recovery:
     truncated_where: str = _c("truncated_where", text_of)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreStats:
     """Figures of a store. Totals count since open."""
 
@@ -229,7 +230,7 @@ class StoreStats:
     quota_bytes: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class VerifyReport:
     """What a full check found: problems is 0, or the check was raised as CorruptError."""
 
@@ -239,7 +240,7 @@ class VerifyReport:
     elapsed: timedelta = _c("elapsed_ms", times.duration)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class BackupReport:
     """A backup that was made, checked or restored. It has every change up to `lsn`, none behind."""
 
@@ -251,7 +252,7 @@ class BackupReport:
     elapsed: timedelta = _c("elapsed_ms", times.duration)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class QueueStats:
     """Counts of now, and totals over the life of a queue (kept over reopen)."""
 
@@ -283,7 +284,7 @@ class QueueStats:
     rate_wait: timedelta = _c("rate_wait_ms", times.duration)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class QueueError:
     """A failed attempt: NACKED, DEAD (failed) or EXPIRED."""
 
@@ -295,7 +296,7 @@ class QueueError:
     text: str = _c("text", text_of)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class JobExplanation:
     """Where a job is and why it does not run. `text` says the same in lines for a person."""
 
@@ -315,7 +316,7 @@ class JobExplanation:
     text: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class QueueExplanation:
     """What holds a queue back. Rates are jobs per second. `text` says the same for a person."""
 
@@ -340,7 +341,7 @@ class QueueExplanation:
     text: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class FlowStatus:
     """Counts of a flow: total = pending + done + failed + cancelled, at any time."""
 
@@ -358,7 +359,7 @@ class FlowStatus:
     finished: bool = _c("flags", lambda flags: bool(flags & k.FLOW_FINISHED))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DoneJob:
     """A job that was acked, as the history of its queue has it."""
 
@@ -375,7 +376,7 @@ class DoneJob:
     result: bytes = _c("result", bytes_of)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class KvRow:
     """A key-value row. `version` is another one after each change."""
 
@@ -385,7 +386,7 @@ class KvRow:
     expires: Optional[datetime] = _c("expires_ms", times.when)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Event:
     """One change of a store, as Store.events tells it."""
 
