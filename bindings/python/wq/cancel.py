@@ -16,6 +16,9 @@ from ._lib import Handle, call_free, ffi, lib
 from .errors import ClosedError
 
 T = TypeVar("T")
+# A signal that arrives just before the main thread blocks in a lock, or in another thread, does not
+# wake it: Python marks it and goes on waiting. So the wait looks up that often.
+_LOOK_S = 0.2
 
 
 def _new_token() -> Any:
@@ -96,7 +99,8 @@ def interruptible(token: Any, run: Callable[[], T]) -> T:
         # One call of C: when a handler raises here, the thread is on its way. Thread.start() waits
         # in Python, and would leave us without knowing.
         start(body, ())
-        done.wait()
+        while not done.wait(_LOOK_S):
+            pass
     except BaseException as problem:
         if type(problem) is RuntimeError and str(problem) == "can't start new thread":
             launched = False
