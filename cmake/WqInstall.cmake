@@ -1,5 +1,5 @@
 # Install rules, in components: runtime (libwq.so.X), dev (header, archive, .pc, CMake package),
-# tools (wq).
+# tools (wq), relay (wq_relay: archive, headers, .pc).
 include(CMakePackageConfigHelpers)
 
 set(wq_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/wq")
@@ -40,6 +40,19 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/wq.pc.in" "${PROJECT_BINARY_DIR}/wq.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/wq.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+# Its headers include each other as "relay/...".
+if(TARGET wq_relay)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/wq-relay.pc.in" "${PROJECT_BINARY_DIR}/wq-relay.pc"
+    @ONLY)
+  install(TARGETS wq_relay ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT relay)
+  install(FILES "${PROJECT_BINARY_DIR}/wq-relay.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT relay)
+  foreach(wq_header IN ITEMS breaker job layout primary redis relay)
+    install(FILES "${PROJECT_SOURCE_DIR}/src/relay/${wq_header}.h"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/wq/relay" COMPONENT relay)
+  endforeach()
+endif()
 
 if(TARGET wq_cli)
   install(TARGETS wq_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

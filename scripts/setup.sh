@@ -6,8 +6,9 @@ set -eu
 
 build_packages="make gcc g++ cmake ninja-build pkg-config ccache librocksdb-dev liburing-dev \
 libxxhash-dev libcctz-dev tzdata libflatbuffers-dev flatbuffers-compiler libcli11-dev \
-nlohmann-json3-dev libarchive-dev libgtest-dev python3"
-test_packages="clang git"
+nlohmann-json3-dev libarchive-dev libhiredis-dev libgtest-dev python3"
+# redis-tools: the server that wq relay is tested with, without the service of redis-server.
+test_packages="clang git redis-tools"
 bench_packages="libbenchmark-dev libsqlite3-dev"
 lint_packages="clang-format clang-tidy git"
 

@@ -43,10 +43,11 @@ Status read_bytes(const void* data, size_t size, const char* field, Bytes& out) 
   return {};
 }
 
-Status check_array(const void* array, size_t n, const char* field) {
-  if (n == 0) return invalid_field("n", "is 0");
+Status check_array(const void* array, size_t n, const char* field, const char* count_field) {
+  if (n == 0) return invalid_field(count_field, "is 0");
   if (n > jobs_per_call_max) {
-    return Status(Code::too_large, "n is " + std::to_string(n) + ", more than 10000");
+    return Status(Code::too_large,
+                  std::string(count_field) + " is " + std::to_string(n) + ", more than 10000");
   }
   if (!array) return invalid_field(field, "is NULL");
   return {};

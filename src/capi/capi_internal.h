@@ -251,12 +251,13 @@ Status invalid_field(const char* field, const char* why);
 Status unknown_bits(const char* field, uint32_t bits);
 // Bytes that a caller hands in: NULL is allowed for none only.
 Status read_bytes(const void* data, size_t size, const char* field, Bytes& out);
-// An array of 1..10,000 things.
-Status check_array(const void* array, size_t n, const char* field);
+// An array of 1..10,000 things; `count_field` is the parameter or field that says how many.
+Status check_array(const void* array, size_t n, const char* field, const char* count_field = "n");
+// The size of one element of an array, as the caller's header has it.
 template <typename T>
 Status check_stride(size_t stride, const char* field) {
   if (stride >= first_release_bytes<T> && stride <= struct_bytes_max) return {};
-  return bad_struct_size(field, stride, first_release_bytes<T>);
+  return bad_stride(field, stride, first_release_bytes<T>);
 }
 wq_queue_config public_config(const QueueConfig& in);  // queue.cc
 // Limits of a queue, its caps of dead letters, and the pause behind its status. limits.cc

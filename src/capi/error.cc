@@ -90,6 +90,15 @@ Status bad_struct_size(const char* what, size_t given, size_t smallest) {
                     " of its first release; initialise it with its WQ_..._INIT macro");
 }
 
+Status bad_stride(const char* field, size_t given, size_t smallest) {
+  return Status(Code::invalid,
+                std::string(field) + " is " + std::to_string(given) +
+                    (given > smallest ? ", more than any release has"
+                                      : ", less than the " + std::to_string(smallest) +
+                                            " of the first release of its struct") +
+                    "; pass the sizeof of one element");
+}
+
 Status dirty_struct_tail(const char* what) {
   return Status(
       Code::unsupported,

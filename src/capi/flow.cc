@@ -85,17 +85,17 @@ void write_page(const std::vector<Item>& items, Public* array, size_t stride, Te
 
 template <typename Public>
 Status check_page(const uint64_t* cursor, const Public* array, size_t n, size_t stride,
-                  const size_t* count) {
+                  const size_t* count, const char* array_field, const char* stride_field) {
   if (!cursor) return invalid_field("cursor", "is NULL");
   if (!count) return invalid_field("count", "is NULL");
   if (n > page_max) return invalid_field("n", "is more than 1000");
-  WQ_TRY(check_array(array, n, "array"));
-  return check_stride<Public>(stride, "size");
+  WQ_TRY(check_array(array, n, array_field));
+  return check_stride<Public>(stride, stride_field);
 }
 
 Status list_flows(Engine& engine, uint64_t* cursor, wq_flow_status* statuses, size_t n,
                   size_t stride, size_t* count) {
-  WQ_TRY(check_page(cursor, statuses, n, stride, count));
+  WQ_TRY(check_page(cursor, statuses, n, stride, count, "statuses", "status_size"));
   WQ_TRY_SET(const BatchPage page, engine.batch_list(*cursor, n));
   write_page(page.batches, statuses, stride,
              [](const BatchStatus& status, size_t) { return public_status(status); });
@@ -120,7 +120,7 @@ Status get_done(Engine& engine, const wq_queue& queue, JobId id, wq_done_job* jo
 Status list_done(Engine& engine, const wq_queue& queue, uint64_t* cursor, wq_done_job* jobs,
                  size_t n, size_t stride, size_t* count, wq_list** results) {
   if (!results) return invalid_field("results", "is NULL");
-  WQ_TRY(check_page(cursor, jobs, n, stride, count));
+  WQ_TRY(check_page(cursor, jobs, n, stride, count, "jobs", "job_size"));
   NewHandle<wq_list> list;
   WQ_TRY_SET(DonePage page, engine.history_list(queue.id, *cursor, n));
   list->names.clear();

@@ -38,7 +38,7 @@ Status SpecParts::read_next(const wq_next_job& in, NextSpec& out) {
 }
 
 Status SpecParts::read_chain(const wq_job_spec& in, std::span<const NextSpec>& out) {
-  WQ_TRY(check_array(in.chain, in.chain_count, "chain"));
+  WQ_TRY(check_array(in.chain, in.chain_count, "chain", "chain_count"));
   WQ_TRY(check_stride<wq_next_job>(in.chain_size, "chain_size"));
   if (in.chain_count > chain_jobs_max) {
     return Status(Code::too_large,

@@ -70,7 +70,7 @@ struct ManyOut {
 
   Status check() const {
     if (array && (stride < first_release_bytes<wq_enqueued> || stride > struct_bytes_max)) {
-      return bad_struct_size("out", stride, first_release_bytes<wq_enqueued>);
+      return bad_stride("out_size", stride, first_release_bytes<wq_enqueued>);
     }
     return {};
   }

@@ -27,6 +27,8 @@ inline bool all_zero(const void* data, size_t bytes) {
 }
 
 Status bad_struct_size(const char* what, size_t given, size_t smallest);
+// The size that a caller passes for one element of an array.
+Status bad_stride(const char* field, size_t given, size_t smallest);
 Status dirty_struct_tail(const char* what);
 
 // The whole truth about `given` (its declared size) of a struct that lies at `in`.

@@ -148,6 +148,7 @@ void parse_arguments(int argc, char** argv, Invocation& invocation) {
   add_observe_commands(app, invocation.command);
   add_key_commands(app, invocation.command);
   add_cron_commands(app, invocation.command);
+  add_relay_commands(app, invocation.command);
   polish_commands(app);
   try {
     app.parse(marked_arguments(argc, argv));

@@ -40,6 +40,7 @@ void add_observe_commands(CLI::App& app, Command& chosen);
 void add_key_commands(CLI::App& app, Command& chosen);
 void add_flow_commands(CLI::App& app, Command& chosen);
 void add_cron_commands(CLI::App& app, Command& chosen);
+void add_relay_commands(CLI::App& app, Command& chosen);
 
 // For args.cc and args_help.cc. CLI11 takes a positional "[a,b]" for the list a, b. A mark in front
 // hides the bracket from it, and every option takes the mark off again; what begins with the mark

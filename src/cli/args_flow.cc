@@ -55,7 +55,7 @@ void add_batch(CLI::App& app, Command& chosen) {
     command.add_option("batch", *id, "Id of the batch")->required();
     command.callback([id, action = entry.action, &chosen] {
       chosen = [id, action](Context& context) {
-        return run_batch(context, action, parse_job_id(*id));
+        return run_batch(context, action, parse_number("batch", *id));
       };
     });
   }
@@ -80,9 +80,10 @@ void add_history(CLI::App& app, Command& chosen) {
       "  wq queue set mail --keep-done 1000 --keep-done-for 7d\n"
       "  wq ack 12:34 --result 'sent as 5f3a'\n"
       "  wq history -q mail\n"
-      "  wq history -q mail 12");
+      "  wq history 12");
   command.add_option("job", o.job, "Id of one job; else the newest");
-  command.add_option("-q,--queue", o.queue, "Queue")->type_name("NAME")->capture_default_str();
+  command.add_option("-q,--queue", o.queue, "Queue; default: that of JOB, else default")
+      ->type_name("NAME");
   command.add_option("--limit", o.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();

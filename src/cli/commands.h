@@ -73,13 +73,13 @@ struct SettleOptions {
 };
 int run_settle(Context& context, SettleKind kind, const SettleOptions& options);
 
+// ---- jobs.cc
 struct CancelOptions {
   std::vector<std::string> jobs;
-  std::string queue;
+  std::string queue;  // empty: found by the job
 };
 int run_cancel(Context& context, const CancelOptions& options);
 
-// ---- jobs.cc
 struct ReprioritiseOptions {
   std::vector<std::string> jobs;
   std::string queue;  // empty: found by the job
@@ -171,11 +171,23 @@ int run_batch(Context& context, BatchAction action, uint64_t batch);
 int run_batch_ls(Context& context, uint32_t limit);
 
 struct HistoryOptions {
-  std::string queue = "default";
-  std::string job;  // empty: the newest
+  std::string queue;  // empty: found by the job; without a job the queue "default"
+  std::string job;    // empty: the newest
   uint32_t limit = 20;
 };
 int run_history(Context& context, const HistoryOptions& options);
+
+// ---- relay.cc
+struct RelayOptions {
+  std::string queue = "default", to, redis = "127.0.0.1:6379";
+  std::string mode = "fallback", format = "lines";
+  std::string rate, connect_timeout, timeout, keep_ids, durability;
+  uint64_t keep_ids_count = 1'000'000;
+  bool in_order = false, no_input = false, stay = false, no_wait = false;
+  bool prometheus = false;
+};
+int run_relay(Context& context, const RelayOptions& options);
+int run_relay_report(Context& context, const RelayOptions& options);
 
 // ---- cron.cc
 struct CronOptions {

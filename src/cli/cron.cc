@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_draft.h"
+#include "cli/made_queues.h"
 #include "cli/text.h"
 
 namespace wq::cli {
@@ -73,6 +74,14 @@ void tell_schedule(Context& context, const Store& store, const std::string& name
   card.print(context.out());
 }
 
+int change_schedule(Context& context, const CronOptions& options, decltype(wq_cron_pause)* change) {
+  const Store store = context.open_store();
+  wq_error err = WQ_ERROR_INIT;
+  check(change(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
+  tell_schedule(context, store, options.name);
+  return exit_ok;
+}
+
 }  // namespace
 
 int run_cron_add(Context& context, const CronOptions& options) {
@@ -88,17 +97,19 @@ int run_cron_add(Context& context, const CronOptions& options) {
   wq_cron_spec spec = WQ_CRON_SPEC_INIT;
   spec.expression = bytes_of(options.expression);
   if (options.zone != "UTC") spec.zone = bytes_of(options.zone);
-  next_times(options, wall_clock_ms(), 1);  // what is refused makes no queue
   spec.job = specs.data();
   if (!options.catch_up.empty()) {
     spec.flags |= WQ_CRON_CATCH_UP;
     spec.catch_up = parse_catch_up(options.catch_up);
   }
   const Store store = context.open_store({OpenMode::create, false, 0});
-  const Queue queue = context.open_queue(store, options.queue, OpenMode::create);
+  MadeQueues made(context, store);
+  const Queue queue = made.open(options.queue);
   wq_error err = WQ_ERROR_INIT;
-  check(wq_cron_put(queue.get(), options.name.data(), options.name.size(), &spec, nullptr, &err),
-        err);
+  const int32_t code =
+      wq_cron_put(queue.get(), options.name.data(), options.name.size(), &spec, nullptr, &err);
+  made.ended(code);
+  check(code, err);
   tell_schedule(context, store, options.name);
   return exit_ok;
 }
@@ -120,19 +131,11 @@ int run_cron_rm(Context& context, const CronOptions& options) {
 }
 
 int run_cron_pause(Context& context, const CronOptions& options) {
-  const Store store = context.open_store();
-  wq_error err = WQ_ERROR_INIT;
-  check(wq_cron_pause(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
-  tell_schedule(context, store, options.name);
-  return exit_ok;
+  return change_schedule(context, options, wq_cron_pause);
 }
 
 int run_cron_resume(Context& context, const CronOptions& options) {
-  const Store store = context.open_store();
-  wq_error err = WQ_ERROR_INIT;
-  check(wq_cron_resume(store.get(), options.name.data(), options.name.size(), nullptr, &err), err);
-  tell_schedule(context, store, options.name);
-  return exit_ok;
+  return change_schedule(context, options, wq_cron_resume);
 }
 
 int run_cron_ls(Context& context, const CronOptions& options) {
@@ -174,7 +177,7 @@ int run_cron_ls(Context& context, const CronOptions& options) {
   }
   if (!table.empty()) table.print(context.out());
   if (after.empty()) context.out().note("no schedule");
-  return exit_ok;
+  return after.empty() ? exit_empty : exit_ok;
 }
 
 int run_cron_next(Context& context, const CronOptions& options) {

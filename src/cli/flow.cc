@@ -5,12 +5,14 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_view.h"
+#include "cli/made_queues.h"
 #include "cli/text.h"
 
 namespace wq::cli {
 namespace {
 
 constexpr size_t page_max = 1000;
+const std::string default_queue = "default";
 
 const char* state_of(const wq_flow_status& status) {
   if (status.flags & WQ_FLOW_FINISHED) {
@@ -84,6 +86,25 @@ void tell_done(Context& context, const std::vector<wq_done_job>& jobs) {
   if (!table.empty()) table.print(context.out());
 }
 
+// Job ids are those of the whole store: without a name every queue is asked.
+int tell_done_job(Context& context, const Store& store, const std::string& name, uint64_t id) {
+  for (const std::string& candidate :
+       name.empty() ? queue_names(store) : std::vector<std::string>{name}) {
+    const Queue queue = context.open_queue(store, candidate, OpenMode::must_exist);
+    wq_error err = WQ_ERROR_INIT;
+    wq_done_job job = WQ_DONE_JOB_INIT;
+    NameList result;
+    const int32_t code = wq_history_get(queue.get(), id, &job, result.out(), &err);
+    if (code == WQ_E_NOT_FOUND) continue;
+    check(code, err);
+    tell_done(context, {job});
+    return exit_ok;
+  }
+  fail(exit_not_found, "no done job " + std::to_string(id) +
+                           ": not acked, or its queue does not keep it; see wq queue set "
+                           "--keep-done");
+}
+
 }  // namespace
 
 int run_batch_create(Context& context, const BatchCreateOptions& options) {
@@ -101,13 +122,15 @@ int run_batch_create(Context& context, const BatchCreateOptions& options) {
   if (!options.complete_queue.empty()) flow_options.on_complete = &next[0];
   if (!options.failure_queue.empty()) flow_options.on_failure = &next[1];
   const Store store = context.open_store({OpenMode::create, false, 0});
-  std::vector<Queue> queues;
+  MadeQueues made(context, store);
   for (const std::string& name : {options.complete_queue, options.failure_queue}) {
-    if (!name.empty()) queues.push_back(context.open_queue(store, name, OpenMode::create));
+    if (!name.empty()) made.open(name);
   }
   wq_error err = WQ_ERROR_INIT;
   uint64_t batch = 0;
-  check(wq_flow_create(store.get(), &flow_options, &batch, nullptr, &err), err);
+  const int32_t code = wq_flow_create(store.get(), &flow_options, &batch, nullptr, &err);
+  made.ended(code);
+  check(code, err);
   if (context.out().json()) {
     context.out().record(Record().add("batch", batch));
   } else {
@@ -157,26 +180,23 @@ int run_batch_ls(Context& context, uint32_t limit) {
     }
   } while (cursor != 0 && seen < limit);
   if (!table.empty()) table.print(context.out());
+  if (seen == 0) context.out().note("no batch");
   return seen == 0 ? exit_empty : exit_ok;
 }
 
 int run_history(Context& context, const HistoryOptions& options) {
+  const uint64_t id = options.job.empty() ? 0 : parse_job_id(options.job);
   const Store store = context.open_store();
-  const Queue queue = context.open_queue(store, options.queue, OpenMode::must_exist);
-  wq_error err = WQ_ERROR_INIT;
-  if (!options.job.empty()) {
-    wq_done_job job = WQ_DONE_JOB_INIT;
-    NameList result;
-    check(wq_history_get(queue.get(), parse_job_id(options.job), &job, result.out(), &err), err);
-    tell_done(context, {job});
-    return exit_ok;
-  }
+  if (!options.job.empty()) return tell_done_job(context, store, options.queue, id);
+  const std::string& name = options.queue.empty() ? default_queue : options.queue;
+  const Queue queue = context.open_queue(store, name, OpenMode::must_exist);
   uint64_t cursor = 0;
   size_t seen = 0;
   do {
     std::vector<wq_done_job> page(std::min<size_t>(page_max, options.limit - seen));
     NameList results;
     size_t count = 0;
+    wq_error err = WQ_ERROR_INIT;
     check(wq_history_list(queue.get(), &cursor, page.data(), page.size(), sizeof page[0], &count,
                           results.out(), &err),
           err);
@@ -184,6 +204,7 @@ int run_history(Context& context, const HistoryOptions& options) {
     seen += count;
     tell_done(context, page);
   } while (cursor != 0 && seen < options.limit);
+  if (seen == 0) context.out().note("queue " + printable(name, 60) + " has no done job");
   return seen == 0 ? exit_empty : exit_ok;
 }
 

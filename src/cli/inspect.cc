@@ -44,6 +44,7 @@ Record queue_record(const NamedStats& queue) {
       .add("jobs_expired_total", stats.jobs_expired_total)
       .add("dropped_total", stats.dropped_total)
       .add("dead_dropped_total", stats.dead_dropped_total)
+      .add("chain_cut_total", stats.chain_cut_total)
       .add("waiting_bytes", stats.waiting_bytes)
       .add("job_bytes", stats.job_bytes);
   return record;

@@ -154,6 +154,10 @@ void print_job(Output& out, const Batch& batch, size_t i) {
     card.add("  group", printable(view_of(job.group), 60) +
                             (job.parked != 0 ? ", waits for others of it" : ""));
   }
+  if (job.flow != 0) {
+    card.add("  batch", std::to_string(job.flow) + (job.flow_cancelled != 0 ? ", cancelled" : ""));
+  }
+  if (job.chain_count != 0) card.add("  chain", plural(job.chain_count, "job") + " after it");
   card.add("  enqueued", time_and_age(job.enqueued_ms));
   if (job.ready_ms != 0) card.add("  ready", time_and_age(job.ready_ms));
   if (job.leased_ms != 0) card.add("  leased", time_and_age(job.leased_ms));

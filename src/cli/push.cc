@@ -17,6 +17,7 @@
 #include "cli/failure.h"
 #include "cli/job_draft.h"
 #include "cli/line_reader.h"
+#include "cli/made_queues.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
 #include "cli/text.h"
@@ -93,10 +94,10 @@ class Pusher {
   Pusher(Context& context, const PushOptions& options, uint64_t payload_bytes_max)
       : context_(context),
         options_(options),
-        durability_(durability_of("--durability", options.durability)) {
-    store_ = context.open_store({OpenMode::create, false, payload_bytes_max});
-    queue_ = context.open_queue(store_, options.queue, OpenMode::create);
-  }
+        durability_(durability_of("--durability", options.durability)),
+        store_(context.open_store({OpenMode::create, false, payload_bytes_max})),
+        made_(context, store_),
+        queue_(made_.open(options.queue)) {}
 
   void add(JobDraft draft) {
     group_bytes_ += draft.payload.size();
@@ -119,8 +120,9 @@ class Pusher {
   Context& context_;
   const PushOptions& options_;
   const uint32_t durability_;
-  Store store_;
-  Queue queue_;
+  const Store store_;
+  MadeQueues made_;
+  const Queue queue_;
   std::vector<JobDraft> group_;
   size_t group_bytes_ = 0;
   uint64_t pushed_ = 0, duplicates_ = 0, first_id_ = 0, last_id_ = 0, total_ = 0;
@@ -138,6 +140,7 @@ void Pusher::push_group() {
   const int32_t code =
       wq_enqueue_many(queue_.get(), specs.data(), specs.size(), sizeof(wq_job_spec), 0, &call,
                       enqueued.data(), sizeof(wq_enqueued), nullptr, &err);
+  made_.ended(code);
   if (code != WQ_OK && code != WQ_DUPLICATE) {
     std::string message = message_of(code, err);
     if (code == WQ_DISABLED) message = status_problem(options_.queue, WQ_STATUS_DISABLED);
@@ -194,6 +197,7 @@ void Pusher::tell(const std::vector<wq_enqueued>& enqueued) {
 void Pusher::finish() {
   finishing_ = true;
   push_group();
+  made_.ended(WQ_OK);  // also of an input without a job
   if (duplicates_ > 0) {
     context_.out().note("not pushed: " + plural(duplicates_, "job") +
                         ", another one has the key (see wq key)");

@@ -3,6 +3,7 @@
 #include "cli/failure.h"
 #include "cli/job_draft.h"
 #include "cli/job_view.h"
+#include "cli/made_queues.h"
 #include "cli/queue_view.h"
 #include "cli/text.h"
 
@@ -182,9 +183,12 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     config.version = static_cast<uint64_t>(options.version);
   }
   const Store store = context.open_store({OpenMode::create, false, 0});
-  const Queue queue = context.open_queue(store, options.queue, OpenMode::create);
+  MadeQueues made(context, store);
+  const Queue queue = made.open(options.queue);
   wq_error err = WQ_ERROR_INIT;
-  check(wq_queue_configure(queue.get(), &config, nullptr, &err), err);
+  const int32_t code = wq_queue_configure(queue.get(), &config, nullptr, &err);
+  made.ended(code);
+  check(code, err);
   tell_configs(context, store, {options.queue});
   return exit_ok;
 }

@@ -1,6 +1,5 @@
-// wq ack, nack, release and extend: settle what wq pull handed out, or hold it for longer. Also wq
-// cancel. Every token is tried; each refused one is told, and the first refusal gives the exit
-// code.
+// wq ack, nack, release and extend: settle what wq pull handed out, or hold it for longer. Every
+// token is tried; each refused one is told, and the first refusal gives the exit code.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -176,35 +175,6 @@ int run_settle(Context& context, SettleKind kind, const SettleOptions& options) 
       dead > 0 ? ", " + format_count(dead) + " dead: no attempt left, see wq dead ls" : "";
   if (settled > 0)
     context.out().note(done + " " + plural(settled, "job") + (options.dead ? "" : died));
-  return exit_code;
-}
-
-int run_cancel(Context& context, const CancelOptions& options) {
-  std::vector<uint64_t> ids;
-  for (const std::string& text : options.jobs) ids.push_back(parse_job_id(text));
-  const Store store = context.open_store();
-  uint64_t cancelled = 0;
-  int exit_code = exit_ok;
-  for (const uint64_t id : ids) {
-    Queue queue;
-    Batch batch;
-    wq_error err = WQ_ERROR_INIT;
-    const int32_t code = find_job(context, store, options.queue, id, queue, batch)
-                             ? wq_job_cancel(queue.get(), id, nullptr, &err)
-                             : WQ_E_NOT_FOUND;
-    Outcome outcome{id, 0, "cancelled", ""};
-    if (code != WQ_OK) {
-      outcome.outcome = wq_error_name(code);
-      outcome.message = code == WQ_CONFLICT      ? "the job is dead; see wq dead rm"
-                        : code == WQ_E_NOT_FOUND ? no_such_job(id)
-                                                 : message_of(code, err);
-    }
-    outcome.names_job = code == WQ_E_NOT_FOUND;
-    tell_outcome(context.out(), outcome);
-    cancelled += code == WQ_OK;
-    if (code != WQ_OK && exit_code == exit_ok) exit_code = exit_code_of(code);
-  }
-  if (cancelled > 0) context.out().note("cancelled " + plural(cancelled, "job"));
   return exit_code;
 }
 

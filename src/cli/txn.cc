@@ -11,6 +11,7 @@
 #include "cli/failure.h"
 #include "cli/job_draft.h"
 #include "cli/line_reader.h"
+#include "cli/made_queues.h"
 #include "cli/strict_json.h"
 #include "cli/text.h"
 
@@ -192,6 +193,7 @@ int run_txn(Context& context, const TxnOptions& options) {
       read_operations(fd, options.file == "-" ? "standard input" : options.file);
   if (fd != STDIN_FILENO) ::close(fd);
   const Store store = context.open_store({OpenMode::create, false, 0});
+  MadeQueues made(context, store);
   std::map<std::string, Queue> queues;
   std::vector<wq_txn_op> ops;
   for (const auto& operation : operations) {
@@ -200,8 +202,8 @@ int run_txn(Context& context, const TxnOptions& options) {
       // As with push, a job makes the queue it goes to.
       const bool makes = operation->op.kind == WQ_TXN_ENQUEUE;
       if (queue.get() == nullptr) {
-        queue = context.open_queue(store, operation->queue,
-                                   makes ? OpenMode::create : OpenMode::must_exist);
+        queue = makes ? made.open(operation->queue)
+                      : context.open_queue(store, operation->queue, OpenMode::must_exist);
       }
       operation->op.queue = queue.get();
     }
@@ -214,6 +216,7 @@ int run_txn(Context& context, const TxnOptions& options) {
   wq_error err = WQ_ERROR_INIT;
   const int32_t code = wq_transact(store.get(), ops.data(), ops.size(), sizeof ops[0], &call,
                                    results.data(), sizeof results[0], &failed, &err);
+  made.ended(code);
   if (code != WQ_OK && failed < ops.size()) {
     throw Failure{exit_code_of(code), code,
                   "line " + std::to_string(failed + 1) +

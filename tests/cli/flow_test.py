@@ -61,6 +61,30 @@ class Flow(CliCase):
         self.assertEqual(job["headers"], [{"name": "wq-batch", "value": number}])
         self.wq("push", "-q", "work", "--batch", number, "late", code=8)
         self.wq("batch", "show", "999999", code=3)
+        self.assertIn("batch: 'abc'", self.wq("batch", "show", "abc", code=2).err)
+
+    def test_what_is_told_of_a_job_and_of_nothing(self):
+        number = self.wq("batch", "create").lines[0]
+        self.wq("push", "-q", "work", "--batch", number, "--chain", "two", "one")
+        text = self.wq("show", self.json("pull", "-q", "work")[0]["token"]).out.decode()
+        self.assertIn("1 job after it", text)
+        self.assertRegex(text, "batch +" + number)
+        empty = self.path("empty")
+        self.wq("--store", empty, "queue", "set", "q", "--max-running", "1",
+                store=False)
+        for what in (("batch", "ls"), ("cron", "ls"), ("history", "-q", "q")):
+            self.assertTrue(self.wq("--store", empty, *what, code=4, store=False).err)
+
+    def test_what_is_refused_makes_no_queue(self):
+        self.wq("queue", "set", "here", "--max-running", "1")
+        self.wq("push", "-q", "made", "--batch", "77", "x", code=3)
+        self.wq("queue", "set", "made", "--max-running", "1", "--if-version", "9",
+                code=8)
+        check = '{"op":"check","key":"k","if_version":7}'
+        enqueue = '{"op":"enqueue","queue":"made","payload":"x"}'
+        self.wq("txn", stdin=(enqueue + "\n" + check).encode(), code=8)
+        self.wq("cron", "add", "s", "no such time", "x", "-q", "made", code=2)
+        self.assertEqual([row["queue"] for row in self.json("ls")], ["here"])
 
     def test_cancel(self):
         number = self.wq("batch", "create").lines[0]
@@ -84,7 +108,11 @@ class Flow(CliCase):
         self.assertEqual([job["result"] for job in jobs], ["result 2", "result 1"])
         one = self.json("history", "-q", "work", str(jobs[1]["id"]))
         self.assertEqual(one, [jobs[1]])
-        self.wq("history", "-q", "work", str(jobs[1]["id"] - 1), code=3)
+        self.wq("push", "-q", "other", "x")
+        self.assertEqual(self.json("history", str(jobs[1]["id"])), one)  # whatever its queue
+        for arguments in (("-q", "work"), ("-q", "other"), ()):
+            gone = self.wq("history", *arguments, str(jobs[1]["id"] - 1), code=3)
+            self.assertIn("--keep-done", gone.err)
         self.assertIn(b"result 2", self.wq("history", "-q", "work").out)
         self.assertEqual(self.json("queue", "show", "work")[0]["keep_done_count"], 2)
 

@@ -60,7 +60,7 @@ TEST_F(CapiFlow, AChainGoesFromQueueToQueue) {
     EXPECT_NE(std::strstr(last_error().message, field), nullptr) << last_error().message;
   };
   first.chain_size = 8;
-  refused(WQ_E_INVALID, "chain_size");
+  refused(WQ_E_INVALID, "chain_size is 8, less");
   first.chain_size = sizeof chain[0];
   specs[1].chain = chain;
   specs[1].chain_count = 1;
@@ -73,6 +73,9 @@ TEST_F(CapiFlow, AChainGoesFromQueueToQueue) {
   refused(WQ_E_INVALID, "chain[1]: delay_ms");
   first.chain = nullptr;
   refused(WQ_E_INVALID, "chain");
+  first.chain = chain;
+  first.chain_count = 10001;
+  refused(WQ_E_TOO_LARGE, "chain_count is 10001");
   first.chain_count = 101;
   first.chain = chain;
   refused(WQ_E_TOO_LARGE, "chain");
