@@ -1,5 +1,6 @@
-"""Takes jobs until none has come for a second, or until SIGTERM or Ctrl-C: prints the payload in upper
-case and acks. A payload that is no text fails for good; whatever else goes wrong is tried again.
+"""Takes jobs until none has come for a second, or until SIGTERM or Ctrl-C: prints the payload in
+upper case and acks. A payload that is no text fails for good; whatever else goes wrong is tried
+again.
 
     python3 worker.py STORE QUEUE"""
 
