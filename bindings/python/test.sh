@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the package and runs its tests: bindings/python/test.sh [--long] [arguments of pytest]
 # The library is that of $WQ_BUILD_DIR (a CMake build tree), else that of pkg-config. All that is
-# made goes to $WQ_BUILD_DIR/bindings/python or a temporary directory. Last line: N passed, N failed.
+# made goes to $WQ_BUILD_DIR/bindings/python or a temporary directory. The last line is
+# "N passed, N failed".
 # Exit code 77 after "skipped: why" when something that is needed is not there.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,6 @@
 """How much the Python surface costs, as one line of JSON.
 
-    bench.py [--jobs N] [--batch N] [--payload BYTES] [--level memory|process|power] [--dir
-    DIRECTORY]
+    bench.py [--jobs N] [--batch N] [--payload BYTES] [--level LEVEL] [--dir DIRECTORY]
 
 jobs_per_s is a whole life (enqueue, lease, ack) with so many jobs per call; ns_per_* are single
 calls at the level memory, to be compared with those of C. Counts are checked: all that was enqueued

@@ -253,7 +253,7 @@ class Handle:
             ptr = self._ptr
             if ptr is None:
                 raise ClosedError(f"the {self._what} is closed")
-            err = _spare_errors.pop() if _spare_errors else take_error()
+            err = take_error()
             code = function(ptr, *args, err)
             if code < 0:
                 raise error_of(code, err)
