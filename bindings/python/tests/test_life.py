@@ -119,6 +119,50 @@ def test_jobs_keep_their_bytes_under_garbage_collection(queue):
     assert [job.payload for job in kept] == [bytes([i]) * 1000 for i in range(0, 100, 7)]
 
 
+EXIT = """
+import asyncio, sys, threading
+import wq
+what, path = sys.argv[1:]
+store = wq.open(path, segment_bytes=4 << 20)
+queue = store.queue("q")
+if what == "blocked":
+    for _ in range(3):
+        threading.Thread(target=lambda: queue.lease(wait=None), daemon=True).start()
+    while store.stats().waiting < 3:
+        pass
+elif what == "jobs":
+    queue.enqueue(b"x")
+    sys.jobs, sys.pending = queue.lease(10), wq.Completions(store)
+    sys.pending.begin(queue.enqueue, b"y")
+elif what == "cycle":
+    class Cycle:
+        pass
+    cycle = Cycle()
+    cycle.all = cycle, store, queue, store.events(), queue.dead
+    del store, queue
+elif what == "loop":
+    queue.enqueue_many([b"1"] * 5)
+    sys.loop = queue.jobs(batch=3)
+    next(sys.loop)
+elif what == "aio":
+    async def main():
+        sys.store = await wq.aio.open(path + "2", segment_bytes=4 << 20)
+        q = await sys.store.queue("q")
+        sys.tasks = [asyncio.ensure_future(q.lease(wait=None))]
+        sys.tasks += [asyncio.ensure_future(q.enqueue(b"x")) for _ in range(10)]
+        await asyncio.sleep(0)
+    asyncio.run(main())
+print("end")
+"""
+
+
+@pytest.mark.parametrize("what", ["blocked", "jobs", "cycle", "loop", "aio"])
+def test_a_process_may_end_with_everything_open(tmp_path, what):
+    done = subprocess.run([sys.executable, "-c", EXIT, what, str(tmp_path / "s")],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("end\n", 0), done.stderr
+
+
 CHILD_OF_FORK = """
 import os, sys
 import wq

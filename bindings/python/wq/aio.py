@@ -123,7 +123,7 @@ class AsyncStore:
             raise ClosedError("the store is closed")
         key = "durable" if getattr(method, "__name__", "") == "configure" else "durability"
         more: Dict[str, Any] = dict(kwargs)
-        call, ticket = self._completions.call(more.pop(key, None))
+        call, ticket = self._completions._call(more.pop(key, None))
         more[key] = call
         result = method(*args, **more)
         if not call.lsn:

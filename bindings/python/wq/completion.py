@@ -58,9 +58,9 @@ class Completions(Handle):
                 raise error_of(fd, None)
             return fd
 
-    def call(self, durability: Level = None) -> Tuple[Call, int]:
+    def _call(self, durability: Level = None) -> Tuple[Call, int]:
         """A Call that does not wait, and its ticket. If its lsn is not 0 afterwards, poll() tells
-        of the ticket once; else there is nothing to wait for."""
+        of the ticket once; else there is nothing to wait for. To be used before it is closed."""
         level = Durability.DEFAULT
         if durability is not None:
             level = Durability(durability._raw.durability if isinstance(durability, Call)
@@ -76,10 +76,11 @@ class Completions(Handle):
         """method(*args, **more) of anything that takes a `durability` (for Queue.configure it is
         `durable`), without waiting for it: what it returns, and the ticket, None if nothing was
         written."""
-        call, ticket = self.call(durability)
         name = "durable" if getattr(method, "__name__", "") == "configure" else "durability"
-        result = method(*args, **{name: call}, **more)
-        return result, ticket if call.lsn else None
+        with self.inside():  # it is not closed while the library has it
+            call, ticket = self._call(durability)
+            result = method(*args, **{name: call}, **more)
+            return result, ticket if call.lsn else None
 
     def poll(self, wait: Optional[Duration] = 0) -> List[Tuple[int, Code]]:
         """(ticket, code) of up to 256 changes: OK, it is durable, or the error that stopped the
