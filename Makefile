@@ -4,6 +4,7 @@
 #   make run [FILE=lines.txt]    the demo, or your own file: each line is a job
 #   make build                   build/release/bin/wq, the libraries, the tests  (PRESET=release)
 #   make test                    everything that a change must pass; last line: "N passed, N failed"
+#   make conformance             every binding against the same scripts: equal or not
 #   make install                 PREFIX=/usr/local  DESTDIR=
 #   make bench bench-check       measure; measure and compare with the bounds
 #   make fuzz                    every fuzz target for FUZZ_SECONDS
@@ -18,7 +19,8 @@ FILE ?=
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
 
-.PHONY: run build test bench bench-check fuzz planted nightly format lint install clean help
+.PHONY: run build test conformance bench bench-check fuzz planted nightly format lint install
+.PHONY: clean help
 .DEFAULT_GOAL := build
 
 run:
@@ -33,6 +35,11 @@ build:
 test:
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+conformance:
+	@scripts/setup.sh test
+	@scripts/build.sh release $(JOBS) wq_shared wq_cli conformance_model_test
+	@scripts/conformance.py build/release
 
 bench:
 	@scripts/setup.sh bench
@@ -59,7 +66,7 @@ nightly:
 
 format:
 	@scripts/setup.sh lint
-	@git ls-files '*.cc' '*.h' '*.c' | xargs clang-format -i
+	@git ls-files '*.cc' '*.h' '*.hpp' '*.c' | xargs clang-format -i
 
 lint:
 	@scripts/setup.sh lint

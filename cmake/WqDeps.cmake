@@ -44,6 +44,8 @@ endfunction()
 
 wq_find_dep(rocksdb "rocksdb>=7.8" RocksDB RocksDB::rocksdb-shared RocksDB::rocksdb)
 wq_find_dep(xxhash "libxxhash>=0.8" xxHash xxHash::xxhash)
+wq_find_dep(crypto "libcrypto>=3.0" OpenSSL OpenSSL::Crypto)
+wq_find_dep(zstd "libzstd>=1.4" zstd zstd::libzstd_shared zstd::libzstd_static)
 # Time zones of schedules. Debian's package has neither a pkg-config module nor a CMake package.
 find_library(WQ_CCTZ_LIBRARY cctz)
 find_path(WQ_CCTZ_INCLUDE_DIR cctz/time_zone.h)
@@ -54,7 +56,8 @@ if(WQ_CCTZ_LIBRARY AND WQ_CCTZ_INCLUDE_DIR AND NOT TARGET wq::dep_cctz)
   target_include_directories(wq::dep_cctz INTERFACE "${WQ_CCTZ_INCLUDE_DIR}")
 endif()
 wq_find_dep(cctz cctz cctz cctz::cctz)
-set(WQ_LINK_DEPS wq::dep_rocksdb wq::dep_xxhash wq::dep_cctz Threads::Threads)
+set(WQ_LINK_DEPS wq::dep_rocksdb wq::dep_xxhash wq::dep_crypto wq::dep_zstd
+  wq::dep_cctz Threads::Threads)
 if(WQ_WITH_URING)
   wq_find_dep(uring "liburing>=2.1" liburing liburing::liburing)
   list(APPEND WQ_LINK_DEPS wq::dep_uring)

@@ -18,6 +18,10 @@ install(TARGETS ${wq_libraries} EXPORT wq-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/include/wq.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+install(FILES "${PROJECT_SOURCE_DIR}/bindings/cpp/wq.hpp"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/bindings/cpp/wq"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT wq-targets NAMESPACE wq:: DESTINATION "${wq_package_dir}" COMPONENT dev)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wq-config.cmake.in"
@@ -33,7 +37,7 @@ install(FILES
 cmake_path(SET wq_pc_dir NORMALIZE "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 cmake_path(RELATIVE_PATH wq_pc_dir BASE_DIRECTORY "/" OUTPUT_VARIABLE wq_pc_relative)
 string(REGEX REPLACE "[^/]+" ".." WQ_PC_PREFIX "${wq_pc_relative}")
-set(WQ_PC_REQUIRES "rocksdb, libxxhash")
+set(WQ_PC_REQUIRES "rocksdb, libxxhash, libcrypto, libzstd")
 if(WQ_WITH_URING)
   string(APPEND WQ_PC_REQUIRES ", liburing")
 endif()

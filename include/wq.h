@@ -104,6 +104,10 @@ done:
      progress note        0..4 KiB
      rate                 1..1,000,000 jobs in 1 ms .. 366 days; a burst of 1..that number
      group key            1..512 bytes, any; limit of a group 1..1,000,000
+     tenant key           1..512 bytes, any
+     overlap_ms           1 ms .. 100 years
+     rate key             1..512 bytes, any; rate_cost 1..1,000,000
+     throttle             1..100 exceptions within 1 ms .. 366 days, the cool-down the same
      jobs in one call     1..10,000 (enqueue_many, lease, extend, settle_many); dead_list 1..1,000;
                           entries of a wq_dead_filter 1..10,000
      dead_max_age_ms      0..100 years
@@ -112,7 +116,7 @@ done:
      one transaction      1..10,000 operations
      store path           1..4,095 bytes
 
-   4. RATES AND GROUPS
+   4. RATES, GROUPS AND TENANTS
 
    RATES. A queue may limit how many of its jobs begin: wq_queue_config.rate_count of them within
    any rate_window_ms, evenly spread (100 in a minute: one in 600 ms). A lease uses one up, and
@@ -131,6 +135,43 @@ done:
    or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
    are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
    about 600 bytes of memory and its key; groups without cost nothing.
+
+   OVERLAP GUARD. A job of a group need not wait for a slot: with WQ_OVERLAP_RELEASE it is delayed
+   by overlap_ms, with WQ_OVERLAP_SKIP it ends, if the group is full when a lease comes to it. No
+   attempt is counted; it counts in released_total or skipped_total, and events tell of it. Until a
+   lease comes to it such a job is an ordinary ready one. The slot is that of a lease: it is never
+   held by a job that is no longer leased or running, whatever became of its worker.
+
+   TENANTS. The jobs of one priority are leased one of each tenant in turn, those of a tenant in the
+   order of the queue: one with a million jobs holds up the others by one job each. Jobs without a
+   tenant are one tenant more. There is nothing to configure. A group stays in the order of the
+   queue, whoever its jobs are of: it takes the turn of the tenant of its first job, and none while
+   it is full. Whose turn it is is stored, so that each tenant gets its share also if every process
+   takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that has the most (or at least
+   half as many as that). Each tenant with ready jobs takes memory as a group does. Queues without
+   tenants pay nothing.
+
+   RATE KEYS. wq_queue_config.key_rate_... is such a rate for the jobs of each rate key alone (one
+   of a customer, of a host that is called): a job that names a wq_job_spec.rate_key uses up
+   rate_cost of it when it is leased. Jobs of a key that is used up are parked as those of a full
+   group are, others go on, and who waits is woken when the next one may begin. The jobs of a key
+   keep their order: a dear one is not overtaken by cheap ones of its key and priority or a less
+   urgent one. A job that costs more than the burst waits until the burst is unused, and the key is
+   shut until all of its cost is paid; a cost over key_rate_count counts as that. What is used up is
+   stored like the rate of a queue, but a wq_export leaves it out: where a store moved to,
+   each key begins unused. A queue without key_rate_count holds no key back. A job has a group or a
+   rate key, not both (WQ_E_UNSUPPORTED). A key takes memory like a group until it is unused.
+
+   THROTTLE ON EXCEPTIONS. wq_queue_config.throttle_... is a circuit breaker for each rate key, with
+   or without a key_rate: after throttle_count exceptions of its jobs within any throttle_window_ms
+   the key cools down. For throttle_cool_ms no job of it begins; they are parked as above, which
+   costs no attempt, and who waits is woken at the end. Then the count begins anew. An exception is
+   what wq_job.exceptions counts: a nack without WQ_NACK_NO_EXCEPTION. A wq_fail (the job is at
+   fault), a release and a lease that ran out are none. An ack sets the count back. What comes from
+   jobs that began before a cool-down neither ends nor extends it. Counts and cool-downs are stored
+   like the rate; after a clock that was set back a cool-down is counted from then, so that it is
+   never longer than throttle_cool_ms. A change by wq_queue_configure holds at once; a
+   throttle_count of 0 ends all cool-downs. WQ_EVENT_KEY_COOLS and wq_job_explain tell of it.
 
    5. CAVEATS
 
@@ -177,7 +218,9 @@ done:
    flow        a batch of jobs that are counted together (wq_batch is what a lease gives); its end
                enqueues a job
    group       jobs of a queue with the same group key; a limit of them runs at once
-   parked      ready, but no slot of the group is free
+   rate key    jobs of a queue with the same rate key share a rate
+   parked      ready, but no slot of the group is free, or the rate key is used up or cools down
+   tenant      jobs of a queue with the same tenant key; tenants are served by turns
    LSN         log sequence number: 1, 2, 3, ... one per change of the store
    checkpoint  the background move of settled state out of the log */
 #ifndef WQ_H_
@@ -212,7 +255,7 @@ extern "C" {
 #define WQ_DUPLICATE 4 /* the unique key is held by another job */
 #define WQ_DISABLED 5  /* the queue is disabled */
 #define WQ_PAUSED 6    /* the queue is paused */
-#define WQ_CANCELLED 7 /* the wait was cancelled; nothing happened */
+#define WQ_CANCELLED 7 /* the wait was cancelled, or the flow of the job was; nothing happened */
 #define WQ_CONFLICT 8  /* the object changed since it was read, or is in another state */
 
 /* Usage: the call itself is wrong. Repeating it is pointless. */
@@ -227,6 +270,7 @@ extern "C" {
 #define WQ_E_FORKED (-22)    /* opened before a fork, in another process; see Fork */
 #define WQ_E_LOCKED (-23)    /* the store is open elsewhere; the message has the process id */
 #define WQ_E_READ_ONLY (-24) /* reserved: no call opens a store for reading only yet */
+#define WQ_E_NO_KEY (-25)    /* no key of the store opens or seals the payload; see ENCRYPTION */
 
 /* Limits: may go away by itself or by an operator's hand. */
 #define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
@@ -275,6 +319,7 @@ extern "C" {
 #define WQ_DEAD_CANCELLED 6u    /* 6 to 8 are said by workers only, who can say 1 and 3 as well */
 #define WQ_DEAD_EXPIRED 7u      /* see `reason` of wq_nack_options and wq_settle_item */
 #define WQ_DEAD_UNKNOWN_TYPE 8u /* the worker does not know what to do with such a job */
+#define WQ_DEAD_UNREADABLE 9u   /* its payload did not open when it was leased; see ENCRYPTION */
 
 /* Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue: none.
  * */
@@ -319,6 +364,10 @@ extern "C" {
 #define WQ_CONFIG_KEEP_DONE 2048u /* keep_done_count and keep_done_age_ms together */
 #define WQ_CONFIG_RATE (1u << 24) /* all rate_ fields together */
 #define WQ_CONFIG_GROUP_LIMIT (1u << 25)
+#define WQ_CONFIG_ENCRYPT (1u << 26)
+#define WQ_CONFIG_COMPRESS (1u << 27)
+#define WQ_CONFIG_KEY_RATE (1u << 28) /* all three of key_rate_... */
+#define WQ_CONFIG_THROTTLE (1u << 29) /* all three of throttle_... */
 
 /* wq_job_spec.flags */
 #define WQ_JOB_PRIORITY 1u /* the field `priority` counts; without it the priority is 100 */
@@ -340,6 +389,9 @@ extern "C" {
 #define WQ_JOB_DRY_RUN 0x10000u /* a test push: answer what an enqueue of this job would answer now,
                                    and write nothing; ids and LSN are 0. In wq_enqueue_many all
                                    specs have it or none */
+/* Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION. */
+#define WQ_JOB_ENCRYPT (1u << 26)
+#define WQ_JOB_PLAIN (1u << 27)
 
 /* Flags of wq_enqueue_many. */
 #define WQ_ENQUEUE_PARTIAL 1u /* take the jobs up to the first refusal; without it all or none */
@@ -428,6 +480,13 @@ typedef struct wq_token {
   uint64_t generation;
 } wq_token;
 
+/* A key that payloads are sealed with. */
+typedef struct wq_key {
+  uint32_t id; /* 1 and up: your number for it, stored with each job */
+  uint32_t reserved_0;
+  wq_bytes bytes; /* 32 random ones */
+} wq_key;
+
 /* ================================================================================ sized structs */
 
 /* What went wrong. Filled by every call that is given one. */
@@ -470,8 +529,13 @@ typedef struct wq_store_options {
   uint32_t reserved_0;
   uint64_t quota_bytes;          /* bound of wq_store_stats.job_bytes; with more, enqueue answers
                                     WQ_E_FULL, all else goes on; 0: none. Not stored */
+  const wq_key *keys;            /* all that jobs may be sealed with; copied, wiped at the end */
+  size_t keys_count;             /* up to 1,000 */
+  uint32_t current_key;          /* id of the one that seals new payloads; 0: none does */
+  uint32_t reserved_1;
 } wq_store_options;
-#define WQ_STORE_OPTIONS_INIT {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_OPTIONS_INIT \
+  {sizeof(wq_store_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0}
 
 /* What opening found and did. Nothing is repaired silently. */
 typedef struct wq_recovery {
@@ -590,15 +654,27 @@ typedef struct wq_queue_config {
   uint32_t rate_count;     /* jobs that may begin within rate_window_ms; 0: no limit. See RATES */
   uint32_t rate_burst;     /* of them, how many at once after an idle time; 0: 1 */
   int64_t rate_window_ms;  /* 1 ms .. 366 days; 0 without a limit */
+  uint32_t encrypt;        /* 1: payloads of new jobs are sealed; 0, the default: they are not */
+  uint32_t compress_min_bytes; /* payloads of new jobs from this size on are compressed, if that
+                                  makes them smaller; 0, the default: none. Up to 256 MiB */
+  uint32_t key_rate_count;   /* of the jobs of each rate key, as rate_count; see RATE KEYS */
+  uint32_t key_rate_burst;
+  int64_t key_rate_window_ms;
+  uint32_t throttle_count;    /* exceptions that shut a rate key; 0: none. See THROTTLE */
+  uint32_t reserved_1;
+  int64_t throttle_window_ms; /* within which; 0 without a count */
+  int64_t throttle_cool_ms;   /* how long it is shut; 0: as the window */
 } wq_queue_config;
 #define WQ_QUEUE_CONFIG_INIT                                                                    \
   {sizeof(wq_queue_config), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0, 0, 0}
+   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Counts of now, and totals over the life of the queue (kept over reopen). */
 typedef struct wq_queue_stats {
   uint32_t struct_size;
   uint32_t status;             /* WQ_STATUS_... */
+  /* A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see expires_at_ms
+     for when that is. */
   uint64_t ready, delayed, leased, running, dead;
   int64_t oldest_ready_age_ms; /* how long the head has been ready; 0 if none is */
   uint64_t enqueued_total;
@@ -618,12 +694,20 @@ typedef struct wq_queue_stats {
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
   uint64_t chain_cut_total;    /* jobs of chains that never came to be */
-  uint64_t parked;             /* of `ready`: jobs that wait for a slot of their group */
-  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
+  uint64_t parked;             /* of `ready`: jobs that wait for their group or rate key */
+  int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now. If all
+                                  ready jobs are parked: until the first of their rate keys does, if
+                                  that is later */
+  uint64_t skipped_total;      /* jobs that ended because their group was full: WQ_OVERLAP_SKIP */
 } wq_queue_stats;
 #define WQ_QUEUE_STATS_INIT                                                                     \
   {sizeof(wq_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, 0, 0}
+   0, 0, 0, 0}
+
+/* wq_job_spec.overlap: a job of a group that is full when a lease comes to it. */
+#define WQ_OVERLAP_PARK 0u    /* waits for a slot, the default */
+#define WQ_OVERLAP_RELEASE 1u /* is delayed by overlap_ms */
+#define WQ_OVERLAP_SKIP 2u    /* ends without having run */
 
 struct wq_next_job;
 
@@ -671,11 +755,17 @@ typedef struct wq_job_spec {
   size_t chain_size;       /* sizeof chain[0]; 0 without a chain */
   wq_bytes group;         /* key of its group, any bytes; empty: none. See GROUPS */
   uint32_t group_limit;   /* 0: the queue's */
-  uint32_t reserved_1;
+  uint32_t overlap;       /* WQ_OVERLAP_...; goes with a group. See OVERLAP GUARD */
+  int64_t overlap_ms;     /* goes with WQ_OVERLAP_RELEASE */
+  wq_bytes tenant;        /* any bytes; empty: none. See TENANTS */
+  wq_bytes rate_key;  /* any bytes; empty: none; not together with a group. See RATE KEYS */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_2;
 } wq_job_spec;
 #define WQ_JOB_SPEC_INIT                                                                    \
   {sizeof(wq_job_spec), 0, {NULL, 0}, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}, 0, 0, NULL, 0, 0, {NULL, 0}, 0, 0, 0,    \
+   {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A job that does not exist yet: one of a chain, or what the end of a flow enqueues. The delay of
  * its spec counts from the moment that sets it off. It has no chain, no flow and no key of its own
@@ -727,8 +817,10 @@ typedef struct wq_done_job {
   int64_t leased_ms;
   int64_t done_ms;
   wq_bytes result;      /* a view into the list */
+  int32_t result_code;  /* WQ_OK; else why `result` is empty, as wq_job.payload_code */
+  uint32_t key_id;      /* that its result is sealed with; 0: it is not sealed */
 } wq_done_job;
-#define WQ_DONE_JOB_INIT {sizeof(wq_done_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}}
+#define WQ_DONE_JOB_INIT {sizeof(wq_done_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0}
 
 /* What became of one job of an enqueue. */
 typedef struct wq_enqueued {
@@ -805,19 +897,28 @@ typedef struct wq_job {
   int64_t expires_at_ms;
   int64_t retry_until_ms;
   uint32_t max_exceptions;
-  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t flags;             /* WQ_JOB_FAIL_ON_TIMEOUT, WQ_JOB_ENCRYPT if it is sealed */
   wq_bytes progress;          /* the last note of a worker; see wq_job_progress */
   int64_t first_dead_ms;      /* when it died for the first time; kept over replays; 0: never */
   uint64_t flow;              /* the flow that it is a member of; 0: none */
   uint32_t chain_count;       /* jobs that follow it, one after another */
   uint32_t flow_cancelled;    /* 1: its flow was cancelled, it should stop */
   wq_bytes group;             /* key of its group; empty: none */
-  uint32_t parked;            /* 1: ready, but no slot of its group is free for it */
+  uint32_t parked;            /* 1: ready, but no slot of its group is free for it, or its
+                                 rate key is used up or cools down */
   uint32_t reserved_0;
+  int32_t payload_code;       /* WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT,
+                                 WQ_E_NO_MEMORY. Never of a job that was leased */
+  uint32_t key_id;            /* that its payload is sealed with; 0: it is not sealed */
+  wq_bytes tenant;            /* empty: none */
+  wq_bytes rate_key; /* empty: none */
+  uint32_t rate_cost;
+  uint32_t reserved_1;
 } wq_job;
-#define WQ_JOB_INIT                                                                         \
-  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
-   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0}
+#define WQ_JOB_INIT                                                                              \
+  {sizeof(wq_job), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0},      \
+   {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, \
+   0, 0}
 
 /* Which dead letters to list. */
 typedef struct wq_dead_query {
@@ -911,7 +1012,7 @@ typedef struct wq_store_record {
 /* A schedule, as the store has it. In an import `queue_name` and `problem` do not count. */
 typedef struct wq_cron {
   uint32_t struct_size;
-  uint32_t flags;         /* WQ_CRON_PAUSED */
+  uint32_t flags;         /* WQ_CRON_PAUSED; WQ_JOB_ENCRYPT if its payload is sealed */
   wq_bytes name;
   wq_bytes queue_name;
   wq_bytes expression;
@@ -934,10 +1035,14 @@ typedef struct wq_cron {
   const wq_header *headers;
   size_t headers_count;
   wq_bytes problem;       /* why its last slots could not be told; empty: none */
+  int32_t payload_code;   /* as in wq_job */
+  uint32_t key_id;        /* that its payload is sealed with; 0: it is not sealed */
+  uint32_t packing;       /* of an export; as in wq_job_record */
+  uint32_t plain_bytes;
 } wq_cron;
 #define WQ_CRON_INIT                                                                             \
   {sizeof(wq_cron), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-   0, NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}}
+   0, NULL, 0, 0, {NULL, 0}, NULL, 0, {NULL, 0}, 0, 0, 0, 0}
 
 /* When a schedule runs, and what. */
 typedef struct wq_cron_spec {
@@ -998,7 +1103,8 @@ typedef struct wq_job_record {
   int64_t retry_until_ms;
   int64_t timeout_ms;
   uint32_t max_exceptions;
-  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT */
+  uint32_t flags;         /* WQ_JOB_FAIL_ON_TIMEOUT; WQ_JOB_ENCRYPT: it was sealed, an import
+                             seals it */
   uint32_t backoff_jitter_permille;
   uint32_t reserved_1;
   wq_bytes progress;
@@ -1014,12 +1120,21 @@ typedef struct wq_job_record {
   wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
   wq_bytes group;         /* key of its group; empty: none */
   uint32_t group_limit;   /* its own; 0: the queue's */
-  uint32_t reserved_3;
+  uint32_t overlap;       /* as in wq_job_spec, likewise overlap_ms and tenant */
+  uint32_t packing;       /* not 0: `payload` is as the store has it, since no key of the store
+                             opened it. An import takes it so, and any store with the key opens it
+                             as that of the same job id in a queue of the same name */
+  uint32_t plain_bytes;   /* with packing: size of the payload as it was given */
+  int64_t overlap_ms;
+  wq_bytes tenant;
+  wq_bytes rate_key;  /* empty: none */
+  uint32_t rate_cost; /* 0: 1 */
+  uint32_t reserved_4;
 } wq_job_record;
 #define WQ_JOB_RECORD_INIT                                                                        \
   {sizeof(wq_job_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, \
    {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0,        \
-   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
+   {NULL, 0}, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, 0, 0}
 
 /* A kv row on the way. Its version stays behind: it gets a new one. */
 typedef struct wq_kv_record {
@@ -1134,7 +1249,7 @@ typedef struct wq_txn_op {
 typedef struct wq_txn_result {
   uint32_t struct_size;
   int32_t code;    /* what the call returned: all were done, or none */
-  uint64_t job_id; /* enqueue: of the new job */
+  uint64_t job_id; /* enqueue: of the new job; WQ_DUPLICATE: of the holder of its key */
   int64_t sum;     /* add: the new value */
 } wq_txn_result;
 #define WQ_TXN_RESULT_INIT {sizeof(wq_txn_result), 0, 0, 0}
@@ -1528,7 +1643,8 @@ WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_err
  *          join is finished or cancelled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED (all
  *          three name the field), WQ_E_NOT_FOUND (queue deleted, no such flow, no queue of that
  *          name for a job of the chain), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability and
  *             room.
  * Owns: nothing.
@@ -1547,7 +1663,8 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
  *          WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
  *             returned.
  * Thread: any.   Blocks: for durability and room.   Owns: nothing.
@@ -1621,7 +1738,8 @@ WQ_API int32_t wq_job_progress(wq_queue *queue, uint64_t id, uint64_t generation
  *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is);
  *          WQ_CANCELLED; WQ_E_INVALID (also queues of another store), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is deleted), WQ_E_CLOSED (closed or shutting
- *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker kills its
  *             process.
  * Thread: any.   Blocks: up to wait_ms, and for durability.
@@ -1741,7 +1859,7 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
  *          settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
  *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1916,7 +2034,8 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * header wq-batch. If its queue was deleted by then, none is enqueued. `options` NULL: neither.
  * Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1966,7 +2085,8 @@ WQ_API int32_t wq_flow_list(wq_store *store, uint64_t *cursor, wq_flow_status *s
 
 /* Settle a job as done, with a result that is kept in the history of the queue. A queue that keeps
  * no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
- * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB).
+ * Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB),
+ *          WQ_E_NO_KEY (a result that can not be sealed).
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1995,6 +2115,70 @@ WQ_API int32_t wq_history_get(wq_queue *queue, uint64_t id, wq_done_job *job, wq
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_history_list(wq_queue *queue, uint64_t *cursor, wq_done_job *jobs, size_t n,
                                size_t job_size, size_t *count, wq_list **results, wq_error *err);
+
+/* =================================================================================== encryption */
+
+/* ENCRYPTION. The payload of a job is sealed (AES-256-GCM) before it is stored if its queue is
+ * configured so (`encrypt`), or its spec says so (WQ_JOB_ENCRYPT; WQ_JOB_PLAIN says no). It is in
+ * no file of the store then, nor in a backup; whoever reads it gets it as it was given.
+ *   - Sealed are payloads: of jobs, of the jobs of a chain, of on_complete and on_failure, and of
+ *     schedules; the queue in which the job runs says whether, at the time of the call that gives
+ *     it. And results that a history keeps, if their job is sealed or their queue encrypts.
+ *   - Not sealed is all else: names, headers, tags, the keys of jobs, error texts, notes, kv keys
+ *     and values, times and counts. The length of a payload shows.
+ *   - An export is in the clear: that is what it is for. Give it no keys, and payloads stay sealed.
+ * What was stored before a queue encrypts stays as it was.
+ *
+ * Keys are given when the store is opened (wq_store_options.keys) and are never stored or told. Do
+ * not make them of passwords. `current_key` seals; all of them open. To rotate, open with a new key
+ * as the current one and keep the old ones until wq_store_get_keys counts nothing of theirs; take
+ * a new one before a key has sealed 2^32 payloads. Opening a store asks for no key, nor do backup,
+ * restore, verify and repair.
+ *
+ * A sealed payload or result belongs to its queue and job: copied over that of another one, or
+ * altered, it does not open. What has no id yet when it is sealed (the jobs of a chain, what ends a
+ * flow, what a schedule runs) belongs to its queue alone: there it opens as that of any job.
+ *
+ * If a key is not there, or is another one, that concerns what it has sealed alone:
+ *   - wq_lease fails the job, as dead with reason WQ_DEAD_UNREADABLE and the cause as its error
+ *     text, whatever attempts are left, and goes on to the next. With its key it comes back by
+ *     wq_dead_replay, or wq_dead_replay_many with that reason.
+ *   - wq_job_get and wq_dead_list tell it without a payload, and why in payload_code; so do
+ *     wq_cron_get and wq_cron_list, and wq_history_get and wq_history_list with result_code.
+ *   - A schedule goes on: its jobs carry the payload as it is, and open where the key is.
+ *   - wq_store_export gives the payload as it is stored; see wq_job_record. The jobs of a chain it
+ *     always gives so: their keys are needed wherever they are imported.
+ * A store without any keys leases nothing from a queue that encrypts: WQ_E_NO_KEY, and the jobs
+ * stay as they are. Without a current key, a call that gives what is to be sealed answers
+ * WQ_E_NO_KEY and changes nothing, the ack of a job with a result too: one without goes through.
+ *
+ * COMPRESSION. Payloads from compress_min_bytes on are compressed (zstd, before they are sealed) if
+ * that makes them smaller; results are not. Do not compress sealed payloads in which a secret
+ * stands beside what others may choose: the length tells of the one through the other.
+ *
+ * Limits, quota and statistics count what is stored: compressed, and with 88 bytes for the seal. */
+
+/* One key that the store was given, or that something in it is sealed with. */
+typedef struct wq_key_use {
+  uint32_t struct_size;
+  uint32_t id;
+  uint64_t payloads; /* and results that it has sealed; some may be gone since just now */
+  uint32_t flags;    /* WQ_KEY_... */
+  uint32_t reserved_0;
+} wq_key_use;
+#define WQ_KEY_USE_INIT {sizeof(wq_key_use), 0, 0, 0, 0}
+#define WQ_KEY_KNOWN 1u   /* the store was opened with it */
+#define WQ_KEY_CURRENT 2u /* new payloads are sealed with it */
+
+/* Tell which keys the store has and needs, by id. Reads all that is stored, after a checkpoint.
+ * *count is how many there are; the first `n` of them are written to `uses`, which may be NULL for
+ * none. use_size is sizeof uses[0].
+ * Returns: WQ_OK, WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_CORRUPT, WQ_E_IO, WQ_E_NO_SPACE,
+ *          WQ_E_POISONED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+ * Durability: none.   Thread: any.   Blocks: for the checkpoint and the reading.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_store_get_keys(wq_store *store, wq_key_use *uses, size_t n, size_t use_size,
+                                 size_t *count, wq_error *err);
 
 /* ============================================================================= completion queue */
 
@@ -2094,7 +2278,8 @@ typedef struct wq_crons wq_crons; /* a list of schedules, closed by wq_crons_fre
  * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
  *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, for a disk read of the zone or of the old schedule.
  * Owns: nothing.
@@ -2226,7 +2411,8 @@ WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, w
 /* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
  *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (a schedule).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
  * Since: 0.1.   Stability: stable. */
@@ -2238,7 +2424,8 @@ WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, w
  * ready with their attempts: no lease survives a move.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is there, or is
  *          not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2411,17 +2598,22 @@ WQ_API int32_t wq_lock_release(wq_store *store, const void *key, size_t key_len,
  * remember that". There is no state in between, for nobody, and none after a crash.
  * Every operation is judged by the state before the first: none sees what another one does. A key
  * may be named by one operation only, and a job be settled by one. New jobs get their ids in the
- * order of the operations. They have no unique, debounce or idempotency key (WQ_E_UNSUPPORTED), and
- * none takes the place of another: a full queue is WQ_E_FULL, also if it drops its oldest.
+ * order of the operations. A full queue is WQ_E_FULL, also if it drops its oldest.
+ * A unique or idempotency key that is held refuses all with WQ_DUPLICATE; the holder is told in
+ * results[*failed].job_id. A new job meets those of the operations before it, and not one that an
+ * operation before it acks: "ack this, enqueue the next one of its key". A debounced job takes the
+ * place of the one before it.
  * results (may be NULL) is an array of n with result_size bytes each. *failed (may be NULL): index
  * of the operation that was refused, which the message names as well; n if it was none of them.
  * Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by the
- *          operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter,
- *          flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue, job or
- *          flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED;
+ *          operation *failed: WQ_STALE (settle), WQ_DUPLICATE (enqueue), WQ_CONFLICT (condition of
+ *          a row, no counter, flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue),
+ *          WQ_E_NOT_FOUND (queue, job or flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
+ *          WQ_E_CLOSED;
  *          by the call: WQ_CONFLICT (an unfinished import),
  *          WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds),
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_KEY (enqueue, result).
  * Durability: by `call`; default the strongest of its operations (queue of an enqueue or settle;
  *             WQ_POWER for a row).
  * Thread: any.   Blocks: for durability, for memory, and for disk reads of rows.   Owns: nothing.
@@ -2439,7 +2631,7 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_CONFIRMED 4u      /* leased -> running [time_ms: the deadline, 0: none] */
 #define WQ_EVENT_ACKED 5u          /* succeeded, and gone */
 #define WQ_EVENT_NACKED 6u         /* [time_ms: when it is ready again, 0: it is, or it died] */
-#define WQ_EVENT_RELEASED 7u       /* given back uncounted [the same] */
+#define WQ_EVENT_RELEASED 7u       /* given back uncounted, or WQ_OVERLAP_RELEASE [the same] */
 #define WQ_EVENT_EXPIRED 8u        /* its lease was taken back [the same] */
 #define WQ_EVENT_DEAD 9u           /* became a dead letter [dead_reason] */
 #define WQ_EVENT_REPLAYED 10u      /* dead -> ready */
@@ -2452,6 +2644,8 @@ WQ_API int32_t wq_transact(wq_store *store, const wq_txn_op *ops, size_t n, size
 #define WQ_EVENT_JOB_EXPIRED 17u   /* did not start in time, and gone */
 #define WQ_EVENT_DROPPED 18u       /* went for a newer one, or a dead letter over the caps; gone */
 #define WQ_EVENT_FLOW_FINISHED 19u /* job_id: the flow; `count`: its members */
+#define WQ_EVENT_SKIPPED 21u       /* its group was full, and gone: WQ_OVERLAP_SKIP */
+#define WQ_EVENT_KEY_COOLS 20u     /* the rate key of the job, by its exception [time_ms: until] */
 
 /* wq_event_cursor.flags */
 #define WQ_EVENTS_FROM_NOW 1u /* with epoch 0: skip what has happened so far */
@@ -2511,7 +2705,9 @@ typedef struct wq_queue_error {
 #define WQ_WHY_STOPPED 512u     /* the store is shutting down, or stopped by a failure */
 #define WQ_WHY_EMPTY 1024u      /* queue: no job is ready */
 #define WQ_WHY_GROUP (1u << 24) /* job: parked, its group is full; queue: all ready ones are */
-#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue lets no job begin; job: until `until_ms` */
+#define WQ_WHY_RATE (1u << 25)  /* the rate of the queue, or of its rate key, lets no job begin; \
+                                   job: until `until_ms` */
+#define WQ_WHY_COOLING (1u << 26) /* its rate key cools down after exceptions, until `until_ms` */
 
 /* Where a job is and why it does not run, as of one moment. */
 typedef struct wq_job_explanation {
@@ -2519,8 +2715,8 @@ typedef struct wq_job_explanation {
   uint32_t state;             /* WQ_STATE_... */
   uint32_t causes;            /* WQ_WHY_...; 0: the next wq_lease takes it */
   uint32_t dead_reason;       /* WQ_DEAD_...; 0: not dead */
-  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when
-                                 a job may begin; 0: none */
+  int64_t until_ms;           /* delayed: when it is ready; held: its deadline; WQ_WHY_RATE,
+                                 WQ_WHY_COOLING: when a job may begin; 0: none */
   uint64_t ahead;             /* ready: jobs of the queue that go before it */
   uint32_t ahead_exact;       /* 1: exactly so many; 0: at most */
   uint32_t queue_status;      /* WQ_STATUS_... */
@@ -2552,7 +2748,7 @@ typedef struct wq_queue_explanation {
   double enqueue_rate_1m, enqueue_rate_5m;
   double lease_rate_1m, lease_rate_5m;
   double ack_rate_1m, ack_rate_5m;
-  uint64_t parked;             /* ready jobs that wait for a slot of their group */
+  uint64_t parked;             /* ready jobs that wait for their group or rate key */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now */
 } wq_queue_explanation;
 #define WQ_QUEUE_EXPLANATION_INIT \

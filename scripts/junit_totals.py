@@ -6,6 +6,8 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
+# A script says so in a line of its own, before it ends with the code for it.
+SCRIPT_SKIP = re.compile(r"^skipped: (.*)$", re.MULTILINE)
 # GoogleTest prints where and why, an empty line, and then the test.
 GTEST_SKIP = re.compile(r"^\S+:\d+: Skipped\n(.*?)\n*\[  SKIPPED \] (\S+) \(",
                         re.MULTILINE | re.DOTALL)
@@ -20,7 +22,8 @@ def totals(path):
             for reason, test in GTEST_SKIP.findall(case.findtext("system-out") or ""):
                 print(f"skipped: {name}: {test}: {reason.strip()}", file=sys.stderr)
         elif skipped is not None and skipped.get("message", "").startswith("SKIP_"):
-            print(f"skipped: {name}", file=sys.stderr)
+            reasons = SCRIPT_SKIP.findall(case.findtext("system-out") or "")
+            print(": ".join(["skipped", name] + reasons[-1:]), file=sys.stderr)
         else:
             failed += 1
     return passed, failed

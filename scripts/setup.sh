@@ -5,8 +5,8 @@
 set -eu
 
 build_packages="make gcc g++ cmake ninja-build pkg-config ccache librocksdb-dev liburing-dev \
-libxxhash-dev libcctz-dev tzdata libflatbuffers-dev flatbuffers-compiler libcli11-dev \
-nlohmann-json3-dev libarchive-dev libhiredis-dev libgtest-dev python3"
+libxxhash-dev libssl-dev libzstd-dev libcctz-dev tzdata libflatbuffers-dev flatbuffers-compiler \
+libcli11-dev nlohmann-json3-dev libarchive-dev libhiredis-dev libgtest-dev python3"
 # redis-tools: the server that wq relay is tested with, without the service of redis-server.
 test_packages="clang git redis-tools"
 bench_packages="libbenchmark-dev libsqlite3-dev"

@@ -2,6 +2,8 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace wq {
@@ -22,8 +24,17 @@ uint64_t Prng::below(uint64_t bound) {
 
 uint64_t os_entropy() {
   uint64_t value = 0;
-  WQ_CHECK(getrandom(&value, sizeof value, 0) == static_cast<ssize_t>(sizeof value));
+  os_random_bytes(std::as_writable_bytes(std::span(&value, 1)));
   return value;
+}
+
+void os_random_bytes(std::span<std::byte> out) {
+  constexpr size_t whole_max = 256;  // up to here nothing interrupts it
+  while (!out.empty()) {
+    const std::span<std::byte> step = out.first(std::min(out.size(), whole_max));
+    WQ_CHECK(getrandom(step.data(), step.size(), 0) == static_cast<ssize_t>(step.size()));
+    out = out.subspan(step.size());
+  }
 }
 
 }  // namespace wq

@@ -1,7 +1,9 @@
 // Randomness comes in through Prng and nowhere else. Seeded: the same seed gives the same numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace wq {
 
@@ -18,5 +20,7 @@ class Prng {
 
 // 64 bits from the operating system's entropy source.
 uint64_t os_entropy();
+// Any number of them, good enough for keys.
+void os_random_bytes(std::span<std::byte> out);
 
 }  // namespace wq

@@ -60,11 +60,17 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
   out.progress = view_bytes(bytes_of(view.progress));
   out.first_dead_ms = view.first_dead_ms;
+  if (view.packing.is_sealed()) out.flags |= WQ_JOB_ENCRYPT;
+  out.payload_code = static_cast<int32_t>(view.payload_code);
+  out.key_id = view.key_id;
   out.flow = view.batch;
   out.chain_count = view.chain_jobs;
   out.flow_cancelled = view.batch_cancelled ? 1 : 0;
   out.group = view_bytes(envelope.group);
+  out.rate_key = view_bytes(envelope.rate_key);
+  out.rate_cost = envelope.rate_cost;
   out.parked = view.parked ? 1 : 0;
+  out.tenant = view_bytes(envelope.tenant);
   return out;
 }
 

@@ -28,7 +28,8 @@ constexpr size_t queues_per_lease_max = 256;
 
 struct StoreCore {
   std::unique_ptr<Io> io;
-  std::unique_ptr<Engine> engine;  // uses io; destroyed first
+  Keyring keyring;
+  std::unique_ptr<Engine> engine;  // uses io and keyring; destroyed first
   std::atomic<uint32_t> references{1};
 };
 
@@ -70,7 +71,8 @@ struct PublicCron {
   std::vector<int64_t> backoff_list_ms;
   wq_cron record = WQ_CRON_INIT;
 
-  void fill(const CronState& state, const CronRow& row, const Envelope& job);  // cron.cc
+  void fill(const CronState& state, const CronRow& row, const Envelope& job,
+            EncryptWish encrypt);  // cron.cc
 };
 
 }  // namespace wq
@@ -266,6 +268,29 @@ constexpr uint32_t limit_config_bits = WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES
                                        WQ_CONFIG_DEAD_MAX_AGE;
 void read_limits(const wq_queue_config& in, QueueConfig& out);
 void write_limits(const QueueConfig& in, wq_queue_config& out);
+// What is done to payloads. payload.cc
+Status read_keys(const wq_store_options& in, Keyring& out);
+Status read_packing(const wq_queue_config& in, QueueConfig& out);
+Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
+// Group, overlap, tenant and rate key of a wq_job_spec or a wq_job_record.
+template <typename Public>
+Status read_gate_traits(const Public& in, JobTraits& out) {
+  Bytes group;
+  Bytes tenant;
+  Bytes rate_key;
+  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
+  WQ_TRY(read_bytes(in.tenant.data, in.tenant.len, "tenant", tenant));
+  WQ_TRY(read_bytes(in.rate_key.data, in.rate_key.len, "rate_key", rate_key));
+  if (in.overlap > WQ_OVERLAP_SKIP) return invalid_field("overlap", "is not known");
+  out.group = as_text(group);
+  out.group_limit = in.group_limit;
+  out.overlap = static_cast<OverlapRule>(in.overlap);
+  out.overlap_ms = in.overlap_ms;
+  out.tenant = as_text(tenant);
+  out.rate_key = as_text(rate_key);
+  if (in.rate_cost != 0) out.rate_cost = in.rate_cost;
+  return {};
+}
 void read_gates(const wq_queue_config& in, QueueConfig& out);
 // Without the age of the oldest job, which only an open store knows. queue.cc
 wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts,

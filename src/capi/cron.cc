@@ -54,8 +54,14 @@ int32_t pause(wq_store* store, const void* name, size_t name_len, bool paused, w
 Status fill_view(PublicCron& out, CronView view) {
   out.view = std::move(view);
   WQ_TRY_SET(const CronRow row, decode_cron_row(as_bytes(out.view.row)));
-  WQ_TRY_SET(const Envelope job, decode_envelope(row.envelope));
-  out.fill(out.view.state, row, job);
+  WQ_TRY_SET(Envelope job, decode_envelope(row.envelope));
+  EncryptWish encrypt = EncryptWish::by_queue;
+  if (job.packing.is_sealed()) encrypt = EncryptWish::yes;
+  if (job.packing.is_packed()) job.payload = out.view.payload;
+  job.packing = Packing();
+  out.fill(out.view.state, row, job, encrypt);
+  out.record.payload_code = static_cast<int32_t>(out.view.payload_code);
+  out.record.key_id = out.view.key_id;
   out.record.name = view_text(out.view.name);
   out.record.queue_name = view_text(out.view.queue_name);
   out.record.problem = view_text(out.view.problem);
@@ -104,7 +110,11 @@ Status next(std::string_view expression, std::string_view zone_name, int64_t fro
 }
 
 Status read_image(const wq_cron& in, std::string_view name, CronImage& out) {
-  if (in.flags & ~WQ_CRON_PAUSED) return unknown_bits("flags", in.flags & ~WQ_CRON_PAUSED);
+  constexpr uint32_t known = WQ_CRON_PAUSED | WQ_JOB_ENCRYPT;
+  if (in.flags & ~known) return unknown_bits("flags", in.flags & ~known);
+  if (in.packing > UINT8_MAX) return invalid_field("packing", "is not known");
+  out.job.packing = {static_cast<uint8_t>(in.packing), in.plain_bytes};
+  WQ_TRY(read_encrypt_flags(in.flags, out.encrypt));
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
   out.name = name;
   out.state = {.paused = (in.flags & WQ_CRON_PAUSED) != 0,
@@ -136,13 +146,17 @@ Status read_image(const wq_cron& in, std::string_view name, CronImage& out) {
 
 }  // namespace
 
-void PublicCron::fill(const CronState& state, const CronRow& row, const Envelope& job) {
+void PublicCron::fill(const CronState& state, const CronRow& row, const Envelope& job,
+                      EncryptWish encrypt) {
   backoff_list_ms = job.backoff.list_ms;
   headers.clear();
   for (const Header& header : job.headers) {
     headers.push_back({view_bytes(header.name), view_bytes(header.value)});
   }
   record.flags = state.paused ? WQ_CRON_PAUSED : 0;
+  if (encrypt == EncryptWish::yes) record.flags |= WQ_JOB_ENCRYPT;
+  record.packing = job.packing.flags;
+  record.plain_bytes = job.packing.plain_bytes;
   record.expression = view_text(row.expression);
   record.zone = view_text(row.zone);
   record.next_due_ms = state.next_due_ms;

@@ -12,7 +12,8 @@ static_assert(WQ_DEAD_FAILED == static_cast<int>(DeadReason::failed) &&
               WQ_DEAD_MAX_EXCEPTIONS == static_cast<int>(DeadReason::max_exceptions) &&
               WQ_DEAD_CANCELLED == static_cast<int>(DeadReason::cancelled) &&
               WQ_DEAD_EXPIRED == static_cast<int>(DeadReason::expired) &&
-              WQ_DEAD_UNKNOWN_TYPE == static_cast<int>(dead_reason_last));
+              WQ_DEAD_UNKNOWN_TYPE == static_cast<int>(DeadReason::unknown_type) &&
+              WQ_DEAD_UNREADABLE == static_cast<int>(dead_reason_last));
 
 Status read_query(const wq_dead_query* given, DeadQuery& out) {
   SizedIn<wq_dead_query> in;
@@ -20,7 +21,7 @@ Status read_query(const wq_dead_query* given, DeadQuery& out) {
   if (in->flags & ~WQ_DEAD_OLDEST_FIRST) {
     return unknown_bits("query.flags", in->flags & ~WQ_DEAD_OLDEST_FIRST);
   }
-  if (in->reason > WQ_DEAD_UNKNOWN_TYPE) {
+  if (in->reason > WQ_DEAD_UNREADABLE) {
     return Status(Code::unsupported, "query.reason is not known to this library");
   }
   if (in->from_ms < 0) return invalid_field("query.from_ms", "is negative");

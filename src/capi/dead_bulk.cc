@@ -47,7 +47,7 @@ class BulkCall {
     constexpr uint32_t known = WQ_DEAD_ALL | WQ_DEAD_DRY_RUN;
     if (in_->flags & ~known) return unknown_bits("filter.flags", in_->flags & ~known);
     if (in_->reserved_0 != 0) return invalid_field("filter.reserved_0", "is not 0");
-    if (in_->reason > WQ_DEAD_LEASE_EXPIRED) {
+    if (in_->reason > WQ_DEAD_UNREADABLE) {
       return Status(Code::unsupported, "filter.reason is not known to this library");
     }
     if (in_->from_ms < 0) return invalid_field("filter.from_ms", "is negative");

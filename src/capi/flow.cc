@@ -38,6 +38,8 @@ wq_done_job public_done(const DoneJob& in, const std::string& result) {
   out.leased_ms = in.leased_ms;
   out.done_ms = in.done_ms;
   out.result = view_bytes(bytes_of(result));
+  out.result_code = static_cast<int32_t>(in.result_code);
+  out.key_id = in.key_id;
   return out;
 }
 

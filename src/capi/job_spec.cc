@@ -58,9 +58,11 @@ Status SpecParts::read_chain(const wq_job_spec& in, std::span<const NextSpec>& o
 }
 
 Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
-  constexpr uint32_t known = WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN;
+  constexpr uint32_t known =
+      WQ_JOB_PRIORITY | WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_DRY_RUN | WQ_JOB_ENCRYPT | WQ_JOB_PLAIN;
   if (in.flags & ~known) return unknown_bits("spec.flags", in.flags & ~known);
   out.dry_run = in.flags & WQ_JOB_DRY_RUN;
+  WQ_TRY(read_encrypt_flags(in.flags, out.encrypt));
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", out.payload));
   if (in.flags & WQ_JOB_PRIORITY) {
     if (in.priority > UINT8_MAX) return invalid_field("priority", "is not in 0..255");
@@ -79,11 +81,8 @@ Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out) {
   out.traits.timeout_ms = in.timeout_ms;
   out.traits.max_exceptions = in.max_exceptions;
   out.traits.fail_on_timeout = (in.flags & WQ_JOB_FAIL_ON_TIMEOUT) != 0;
-  if (in.reserved_1 != 0) return invalid_field("spec.reserved_1", "is not 0");
-  Bytes group;
-  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
-  out.traits.group = as_text(group);
-  out.traits.group_limit = in.group_limit;
+  if (in.reserved_2 != 0) return invalid_field("spec.reserved_2", "is not 0");
+  WQ_TRY(read_gate_traits(in, out.traits));
   out.traits.batch = in.flow;
   if (in.headers_count > 0) WQ_TRY(parts.read_headers(in.headers, in.headers_count, out.headers));
   if (in.chain_count > 0) WQ_TRY(parts.read_chain(in, out.chain));

@@ -111,9 +111,11 @@ Status open_store(const char* path, const wq_store_options* options, uint32_t ab
 
   auto core = std::make_unique<StoreCore>();
   WQ_TRY_SET(core->io, make_io(backend));
+  WQ_TRY(read_keys(*in, core->keyring));
   Environment environment;
   environment.io = core->io.get();
   environment.clock = &system_clock();
+  environment.keyring = &core->keyring;
   WQ_TRY_SET(core->engine, Engine::open(engine_options, environment));
   *store = make_store_handle(std::move(core));
   return {};

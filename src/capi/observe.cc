@@ -12,10 +12,12 @@ constexpr size_t rows_per_call_max = 10'000;
 
 static_assert(WQ_EVENT_QUEUED == static_cast<uint32_t>(EventKind::queued) &&
               WQ_EVENT_DROPPED == static_cast<uint32_t>(EventKind::dropped) &&
-              WQ_EVENT_FLOW_FINISHED == static_cast<uint32_t>(EventKind::batch_finished));
+              WQ_EVENT_FLOW_FINISHED == static_cast<uint32_t>(EventKind::batch_finished) &&
+              WQ_EVENT_SKIPPED == static_cast<uint32_t>(EventKind::skipped) &&
+              WQ_EVENT_KEY_COOLS == static_cast<uint32_t>(EventKind::key_cools));
 static_assert(WQ_WHY_DELAYED == why_delayed && WQ_WHY_SLOTS == why_slots &&
               WQ_WHY_HELD == why_held && WQ_WHY_EMPTY == why_empty && WQ_WHY_GROUP == why_group &&
-              WQ_WHY_RATE == why_rate);
+              WQ_WHY_RATE == why_rate && WQ_WHY_COOLING == why_cooling);
 static_assert(sizeof(wq_store_event::queue_name) > queue_name_bytes_max);
 static_assert(sizeof(wq_queue_error::text) > queue_error_bytes_max);
 

@@ -4,15 +4,17 @@
 namespace wq {
 namespace {
 
-constexpr uint32_t config_bits = WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES |
-                                 WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY | WQ_CONFIG_BACKOFF |
-                                 WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
-                                 WQ_CONFIG_KEEP_DONE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT;
+constexpr uint32_t config_bits =
+    WQ_CONFIG_MAX_RUNNING | WQ_CONFIG_MAX_RETRIES | WQ_CONFIG_LEASE_MS | WQ_CONFIG_DURABILITY |
+    WQ_CONFIG_BACKOFF | WQ_CONFIG_VERSION | WQ_CONFIG_JOB_TTL | limit_config_bits |
+    WQ_CONFIG_KEEP_DONE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT | WQ_CONFIG_ENCRYPT |
+    WQ_CONFIG_COMPRESS | WQ_CONFIG_KEY_RATE | WQ_CONFIG_THROTTLE;
 static_assert(config_bits ==
               (config_max_running | config_max_retries | config_lease_ms | config_durability |
                config_backoff | config_version | config_job_ttl | config_max_depth |
                config_max_bytes | config_full_policy | config_dead_max_count |
-               config_dead_max_age_ms | config_keep_done | config_rate | config_group_limit));
+               config_dead_max_age_ms | config_keep_done | config_rate | config_group_limit |
+               config_encrypt | config_compress | config_key_rate | config_throttle));
 
 Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fields) {
   SizedIn<wq_queue_config> in;
@@ -25,7 +27,9 @@ Status read_config(const wq_queue_config* given, QueueConfig& out, uint32_t& fie
   out.version = in->version;
   out.job_ttl_ms = in->job_ttl_ms;
   if (in->reserved_0 != 0) return unknown_bits("config.reserved_0", in->reserved_0);
+  if (in->reserved_1 != 0) return unknown_bits("config.reserved_1", in->reserved_1);
   read_limits(*in, out);
+  WQ_TRY(read_packing(*in, out));
   out.keep_done_count = in->keep_done_count;
   out.keep_done_age_ms = in->keep_done_age_ms;
   read_gates(*in, out);
@@ -108,14 +112,21 @@ wq_queue_stats public_stats(QueueStatus status, std::span<const uint64_t> counts
   out.dropped_total = totals.dropped;
   out.dead_dropped_total = totals.dead_dropped;
   out.chain_cut_total = totals.chain_cut;
+  out.skipped_total = totals.skipped;
   return out;
 }
 
-// A rate without a burst has one of 1.
+// A rate without a burst has one of 1, a throttle cools down for its window.
 void read_gates(const wq_queue_config& in, QueueConfig& out) {
   out.rate = {in.rate_count, in.rate_burst, in.rate_window_ms};
   if (out.rate.count != 0 && out.rate.burst == 0) out.rate.burst = 1;
   out.group_limit = in.group_limit;
+  out.key_rate = {in.key_rate_count, in.key_rate_burst, in.key_rate_window_ms};
+  if (out.key_rate.count != 0 && out.key_rate.burst == 0) out.key_rate.burst = 1;
+  out.throttle = {in.throttle_count, in.throttle_window_ms, in.throttle_cool_ms};
+  if (out.throttle.count != 0 && out.throttle.cool_ms == 0) {
+    out.throttle.cool_ms = out.throttle.window_ms;
+  }
 }
 
 wq_queue_config public_config(const QueueConfig& in) {
@@ -134,12 +145,20 @@ wq_queue_config public_config(const QueueConfig& in) {
   out.backoff_jitter_permille = in.backoff.jitter_permille;
   out.job_ttl_ms = in.job_ttl_ms;
   write_limits(in, out);
+  out.encrypt = in.encrypt;
+  out.compress_min_bytes = in.compress_min_bytes;
   out.keep_done_count = in.keep_done_count;
   out.keep_done_age_ms = in.keep_done_age_ms;
   out.rate_count = in.rate.count;
   out.rate_burst = in.rate.burst;
   out.rate_window_ms = in.rate.window_ms;
   out.group_limit = in.group_limit;
+  out.key_rate_count = in.key_rate.count;
+  out.key_rate_burst = in.key_rate.burst;
+  out.key_rate_window_ms = in.key_rate.window_ms;
+  out.throttle_count = in.throttle.count;
+  out.throttle_window_ms = in.throttle.window_ms;
+  out.throttle_cool_ms = in.throttle.cool_ms;
   std::copy(in.backoff.list_ms.begin(), in.backoff.list_ms.end(), out.backoff_list_ms);
   return out;
 }

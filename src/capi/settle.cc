@@ -20,7 +20,7 @@ constexpr int64_t delay_by_policy = -1;
 
 // One that the library does not know is told apart from one that workers can not give.
 Status read_reason(uint32_t reason, SettleItem& out) {
-  if (reason > WQ_DEAD_UNKNOWN_TYPE) {
+  if (reason > WQ_DEAD_UNREADABLE) {
     return Status(Code::unsupported, "reason is not known to this library");
   }
   out.reason = static_cast<DeadReason>(reason);

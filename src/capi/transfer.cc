@@ -54,6 +54,9 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.timeout_ms = traits.timeout_ms;
   out.max_exceptions = traits.max_exceptions;
   out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  if (job.encrypt == EncryptWish::yes) out.flags |= WQ_JOB_ENCRYPT;
+  out.packing = job.envelope.packing.flags;
+  out.plain_bytes = job.envelope.packing.plain_bytes;
   out.backoff_jitter_permille = backoff.jitter_permille;
   out.progress = view_text(row.progress);
   out.queue_name = view_text(job.queue_name);
@@ -62,6 +65,11 @@ wq_job_record job_of(const JobImage& job, std::vector<wq_header>& headers) {
   out.chain = view_text(job.envelope.traits.chain);
   out.group = view_text(job.envelope.traits.group);
   out.group_limit = job.envelope.traits.group_limit;
+  out.overlap = static_cast<uint32_t>(job.envelope.traits.overlap);
+  out.overlap_ms = job.envelope.traits.overlap_ms;
+  out.tenant = view_text(job.envelope.traits.tenant);
+  out.rate_key = view_text(job.envelope.traits.rate_key);
+  out.rate_cost = job.envelope.traits.rate_cost;
   return out;
 }
 
@@ -90,7 +98,7 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     schedules.clear();
     for (size_t i = 0; i < images.size(); ++i) {
       PublicCron& schedule = public_schedules[i];
-      schedule.fill(images[i].state, images[i].row, images[i].job);
+      schedule.fill(images[i].state, images[i].row, images[i].job, images[i].encrypt);
       schedule.record.name = view_text(images[i].name);
       schedules.push_back(schedule.record);
     }
@@ -156,6 +164,7 @@ Status read_config(const wq_queue_config* given, QueueConfig& out) {
   out.job_ttl_ms = in->job_ttl_ms;
   out.backoff.jitter_permille = in->backoff_jitter_permille;
   read_limits(*in, out);
+  WQ_TRY(read_packing(*in, out));
   out.keep_done_count = in->keep_done_count;
   out.keep_done_age_ms = in->keep_done_age_ms;
   read_gates(*in, out);
@@ -183,6 +192,7 @@ Status read_totals(const wq_queue_stats* given, QueueTotals& out) {
   out.dropped = in->dropped_total;
   out.dead_dropped = in->dead_dropped_total;
   out.chain_cut = in->chain_cut_total;
+  out.skipped = in->skipped_total;
   return {};
 }
 
@@ -213,9 +223,8 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
 }
 
 Status read_limits(const wq_job_record& in, Envelope& out) {
-  if (in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT) {
-    return unknown_bits("job.flags", in.flags & ~WQ_JOB_FAIL_ON_TIMEOUT);
-  }
+  constexpr uint32_t known = WQ_JOB_FAIL_ON_TIMEOUT | WQ_JOB_ENCRYPT;
+  if (in.flags & ~known) return unknown_bits("job.flags", in.flags & ~known);
   if (in.reserved_1 != 0) return invalid_field("job.reserved_1", "is not 0");
   out.traits.expires_ms = in.expires_at_ms;
   out.traits.retry_until_ms = in.retry_until_ms;
@@ -228,10 +237,10 @@ Status read_limits(const wq_job_record& in, Envelope& out) {
 
 Status read_job(const wq_job_record& in, JobImage& out) {
   if (in.reserved_0 != 0) return invalid_field("job.reserved_0", "is not 0");
-  if (in.reserved_3 != 0) return invalid_field("job.reserved_3", "is not 0");
+  if (in.reserved_4 != 0) return invalid_field("job.reserved_4", "is not 0");
   if (in.state == 0 || in.state >= job_state_count) return invalid_field("state", "is not known");
   if (in.priority > UINT8_MAX) return invalid_field("priority", "is more than 255");
-  if (in.dead_reason > WQ_DEAD_UNKNOWN_TYPE) return invalid_field("dead_reason", "is not known");
+  if (in.dead_reason > WQ_DEAD_UNREADABLE) return invalid_field("dead_reason", "is not known");
   JobRow& row = out.row;
   out.id = in.id;
   row.state = static_cast<JobState>(in.state);
@@ -256,12 +265,12 @@ Status read_job(const wq_job_record& in, JobImage& out) {
   WQ_TRY(read_record_keys(in, out));
   Envelope& envelope = out.envelope;
   WQ_TRY(read_limits(in, envelope));
+  WQ_TRY(read_encrypt_flags(in.flags, out.encrypt));
+  if (in.packing > UINT8_MAX) return invalid_field("packing", "is not known");
+  envelope.packing = {static_cast<uint8_t>(in.packing), in.plain_bytes};
   envelope.enqueued_ms = in.enqueued_ms;
   WQ_TRY(read_bytes(in.payload.data, in.payload.len, "payload", envelope.payload));
-  Bytes group;
-  WQ_TRY(read_bytes(in.group.data, in.group.len, "group", group));
-  envelope.traits.group = as_text(group);
-  envelope.traits.group_limit = in.group_limit;
+  WQ_TRY(read_gate_traits(in, envelope.traits));
   if (in.headers_count > headers_count_max) {
     return Status(Code::too_large, "headers_count is over the limit of 1024");
   }

@@ -45,6 +45,9 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
                  "How long to wait for a store that another process has open")
       ->type_name("DURATION")
       ->capture_default_str();
+  app.add_option("--key-file", global.key_file, "Keys of encrypted payloads; see wq help keyring")
+      ->envname("WQ_KEY_FILE")
+      ->type_name("FILE");
   app.add_option("--backend", global.backend, "Log I/O: auto, uring, threads")
       ->check(CLI::IsMember({"auto", "uring", "threads", "thread"}).description(""))
       ->type_name("NAME");
@@ -147,6 +150,7 @@ void parse_arguments(int argc, char** argv, Invocation& invocation) {
   add_kv_commands(app, invocation.command);
   add_observe_commands(app, invocation.command);
   add_key_commands(app, invocation.command);
+  add_keyring_command(app, invocation.command);
   add_cron_commands(app, invocation.command);
   add_relay_commands(app, invocation.command);
   polish_commands(app);

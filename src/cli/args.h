@@ -38,6 +38,7 @@ void add_admin_commands(CLI::App& app, Command& chosen);
 void add_kv_commands(CLI::App& app, Command& chosen);
 void add_observe_commands(CLI::App& app, Command& chosen);
 void add_key_commands(CLI::App& app, Command& chosen);
+void add_keyring_command(CLI::App& app, Command& chosen);
 void add_flow_commands(CLI::App& app, Command& chosen);
 void add_cron_commands(CLI::App& app, Command& chosen);
 void add_relay_commands(CLI::App& app, Command& chosen);

@@ -61,7 +61,7 @@ void add_dead_filters(CLI::App& command, DeadOptions& options) {
       .add_option("--reason", options.reason,
                   "Why: failed, lease_expired, timeout, ... (docs/CLI.md)")
       ->check(CLI::IsMember({"failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
-                             "cancelled", "expired", "unknown_type"})
+                             "cancelled", "expired", "unknown_type", "unreadable"})
                   .description(""));
   command.add_option("--since", options.since, "Died since: a time, or 2h for two hours ago");
   command.add_option("--until", options.until, "Died before: a time, or 2h for two hours ago");
@@ -160,6 +160,20 @@ more: exit code 8, and it says how many were replayed.
   purge.footer("Exit code 4: there was none.\n\n  wq dead purge -q mail --yes");
 }
 
+void add_gates(CLI::App& command, QueueSetOptions& o) {
+  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
+      ->type_name("RATE");
+  command.add_option("--key-rate", o.key_rate, "The same for the jobs of each rate key by itself")
+      ->type_name("RATE");
+  command
+      .add_option("--throttle", o.throttle,
+                  "Exceptions that shut a rate key: 10/5m, for 1 minute 10/5m:1m, none")
+      ->type_name("THROTTLE");
+  command
+      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+}
+
 void add_queue_set(CLI::App& queue, Command& chosen) {
   CLI::App& command = *queue.add_subcommand("set", "Change the configuration; make the queue");
   const auto options = std::make_shared<QueueSetOptions>();
@@ -174,8 +188,11 @@ dropped.
   wq queue set mail --rate 100/1m            # evenly spread: one in 600 ms
   wq queue set mail --rate 100/1m:20         # 20 at once after an idle time
   wq queue set mail --rate none --group-limit 2
+  wq queue set mail --key-rate 10/1s:5       # of each key of wq push --rate-key
+  wq queue set mail --throttle 10/5m:1m      # a key with 10 exceptions in 5 minutes rests for 1
   wq queue set mail --max-depth 100000 --max-bytes 1GiB --full-policy refuse
-  wq queue set mail --dead-max 10000 --dead-age 30d)");
+  wq queue set mail --dead-max 10000 --dead-age 30d
+  wq queue set mail --encrypt on --compress 4KiB   # new payloads; keys: wq help keyring)");
   command.add_option("queue", o.queue, "Name")->required();
   command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
       ->check(
@@ -212,11 +229,12 @@ dropped.
       .add_option("--dead-age", o.dead_age,
                   "Drop dead letters this long after their death; 0: never")
       ->type_name("DURATION");
-  command.add_option("--rate", o.rate, "Jobs that may begin: 100/1m, with a burst 100/1m:20, none")
-      ->type_name("RATE");
-  command
-      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
-      ->check(CLI::Range(1, 1'000'000).description(""));
+  command.add_option("--encrypt", o.encrypt, "Seal payloads: on, off")
+      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->type_name("on|off");
+  command.add_option("--compress", o.compress, "Compress payloads from this size on, or off")
+      ->type_name("SIZE");
+  add_gates(command, o);
   command.add_option("--if-version", o.version, "Only if the configuration still has this version")
       ->check(CLI::NonNegativeNumber.description(""));
   command.callback([options, &chosen] {

@@ -54,6 +54,10 @@ headers wq-schedule (the name) and wq-slot-ms (the time it was due).
       ->check(CLI::Range(1, 1'000'001).description(""));
   add.add_option("--backoff", options->backoff,
                  "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
+  CLI::Option* const encrypt =
+      add.add_flag("--encrypt", options->encrypt, "Seal the payload, whatever the queue says");
+  add.add_flag("--plain", options->plain, "Do not seal it, whatever the queue says")
+      ->excludes(encrypt);
 }
 
 void add_named(CLI::App& cron, Command& chosen, const char* name, const char* description,

@@ -21,6 +21,19 @@ void add_group(CLI::App& command, PushOptions& o) {
   command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->needs("--group");
+  command
+      .add_option("--overlap", o.overlap,
+                  "If the group is full when its turn comes: skip, or a time to be delayed")
+      ->type_name("RULE")
+      ->needs("--group");
+  command.add_option("--tenant", o.tenant, "Tenants of a queue are served by turns")
+      ->type_name("KEY");
+  command.add_option("--rate-key", o.rate_key, "The jobs of a key share the queue's --key-rate")
+      ->type_name("KEY")
+      ->excludes("--group");
+  command.add_option("--rate-cost", o.rate_cost, "What the job uses up of it; default 1")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs("--rate-key");
 }
 
 constexpr const char* push_footer =
@@ -34,6 +47,8 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
   wq push --format whole < image.png       # one job with all of it
   wq push --delay 10m --priority 5 "later, but before others"
   wq push --group user-7 a b c             # one after the other, others go on meanwhile
+  wq push --group report --overlap skip x  # not at all while another one runs; or --overlap 30s
+  wq push --tenant acme a b c              # other tenants wait for one of them, not for all
   wq push -- -x                            # -- before payloads that begin with -
   wq push -q mail --test x                 # exit code 0, or 8: the queue is disabled or full
   wq push --format jsonl < jobs.jsonl      # options per job:
@@ -45,7 +60,9 @@ one, carriage returns stay. Prints the ids of argument jobs; --ids prints them f
     {"payload":"x","debounce":{"key":"user:5","window_ms":5000,"max_ms":60000}}
     {"payload":"x","idempotency":{"key":"request-17","window_ms":86400000}}
     {"payload":"a","chain":[{"payload":"b"},{"payload":"c","queue":"mail","delay_ms":1000}]}
-    {"payload":"x","group":"user-7","group_limit":2}
+    {"payload":"x","group":"user-7","group_limit":2,"overlap":"release","overlap_ms":30000}
+    {"payload":"x","tenant":"acme"}
+    {"payload":"x","rate_key":"api.example.com","rate_cost":5}
   wq push --unique user:5 "sync user 5"    # not while another job of that key is there
   wq push --debounce user:5 --window 5s x  # one job 5s after the last of several pushes
   wq push --once request-17 x              # pushed again within a day it is the same job
@@ -102,6 +119,10 @@ void add_push(CLI::App& app, Command& chosen) {
   add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
       ->type_name("SIZE");
+  CLI::Option* const encrypt =
+      command.add_flag("--encrypt", o.encrypt, "Seal the payload, whatever the queue says");
+  command.add_flag("--plain", o.plain, "Do not seal it, whatever the queue says")
+      ->excludes(encrypt);
   command.add_flag("--partial", o.partial, "Push the jobs before the first bad line");
   command.add_flag("--ids", o.ids, "Print the id of every job");
   add_key_options(command, o.keys);

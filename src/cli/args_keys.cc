@@ -1,4 +1,4 @@
-// The options of wq key.
+// The options of wq key and wq keyring.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -51,6 +51,27 @@ void add_key_commands(CLI::App& app, Command& chosen) {
       .footer("A dead job is left to wq dead (exit code 8).\n\n  wq key cancel -q mail user:5");
   add_command(group, chosen, "release", "Give up the unique key of a leased job", run_key_release)
       .footer("Exit code 5: the lease was lost; nothing changed.\n\n  wq key release 12:34");
+}
+
+void add_keyring_command(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("keyring", "Keys of encrypted payloads");
+  command.footer(
+      R"help(Payloads of a queue that encrypts are sealed (AES-256-GCM) with a key of --key-file, or
+$WQ_KEY_FILE: a line for each key, its number and 64 hex digits. The last one seals, all of them
+open. Keys are not kept in the store: who loses them loses the payloads.
+
+  (umask 077; echo "1 $(openssl rand -hex 32)" > wq.keys)
+  export WQ_KEY_FILE=$PWD/wq.keys
+  wq queue set mail --encrypt on         # for jobs that come from now on
+  echo "2 $(openssl rand -hex 32)" >> wq.keys    # a new key; the old one still opens
+  wq keyring                             # a key that counts 0 can go from the file
+
+Encrypted are payloads, also those of chains, batches and schedules, and the results of their
+jobs (wq history). Names, headers, keys, error texts, notes and kv rows are not; nor is an export.
+
+A job whose key is missing dies when it is leased, with the reason unreadable:
+  wq dead replay -q mail --reason unreadable     # once the key is back)help");
+  command.callback([&chosen] { chosen = run_keyring; });
 }
 
 }  // namespace wq::cli

@@ -20,7 +20,7 @@ struct PushOptions {
   std::string file = "-";
   std::string format = "lines";  // lines, null, jsonl, whole
   std::vector<std::string> headers;
-  std::string delay, at, backoff, durability, payload_max, group;
+  std::string delay, at, backoff, durability, payload_max, group, overlap, tenant, rate_key;
   std::vector<std::string> chain;  // payloads of the jobs that follow each job
   uint64_t batch = 0;
   int64_t priority = -1;  // -1: not given
@@ -29,10 +29,13 @@ struct PushOptions {
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
   uint32_t group_limit = 0;
+  uint32_t rate_cost = 0;  // 0: 1
   bool partial = false;
   bool ids = false;
   KeyOptions keys;
   bool test = false;
+  bool encrypt = false;
+  bool plain = false;
 };
 int run_push(Context& context, const PushOptions& options);
 
@@ -102,6 +105,9 @@ int run_key_show(Context& context, const KeyCommandOptions& options);
 int run_key_cancel(Context& context, const KeyCommandOptions& options);
 int run_key_release(Context& context, const KeyCommandOptions& options);
 
+// ---- keyring.cc
+int run_keyring(Context& context);
+
 // ---- inspect.cc
 struct StatOptions {
   std::string queue;  // empty: all
@@ -142,8 +148,9 @@ int run_dead_purge(Context& context, const DeadOptions& options);
 // ---- queue.cc
 struct QueueSetOptions {
   std::string queue;
-  std::string lease, backoff, durability, job_ttl, rate;
+  std::string lease, backoff, durability, job_ttl, rate, key_rate, throttle;
   std::string max_bytes, full_policy, dead_age;  // empty: not given
+  std::string encrypt, compress;                 // on, off; a size, off; empty: not given
   int64_t max_depth = -1, dead_max = -1;
   int64_t max_running = -1, max_retries = -1, version = -1, group_limit = -1;
   int64_t keep_done = -1;
@@ -198,6 +205,8 @@ struct CronOptions {
   int priority = -1;
   uint32_t max_attempts = 0;
   uint32_t count = 5;
+  bool encrypt = false;
+  bool plain = false;
 };
 // A schedule as an export has it; `zone` as it is to be shown. export.cc
 Record cron_record(const wq_cron& cron, std::string_view zone);

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "cli/failure.h"
+#include "cli/key_file.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
@@ -120,7 +121,9 @@ void Context::fail_to_open(OpenMode mode, int32_t code, const wq_error& err) con
 }
 
 int32_t Context::open_once(const OpenOptions& open, Store& store, wq_error& err) {
-  const wq_store_options store_options = this->store_options(open);
+  wq_store_options store_options = this->store_options(open);
+  const KeyFile keys(options_.key_file);
+  keys.give(store_options);
   const int32_t code = wq_store_open(options_.store.c_str(), &store_options, store.out(), &err);
   if (code != WQ_OK && code != WQ_E_LOCKED) fail_to_open(open.mode, code, err);
   if (code == WQ_OK) tell_recovery(store);

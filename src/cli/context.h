@@ -19,6 +19,7 @@ struct GlobalOptions {
   std::string store = "wq-store";
   std::string backend = "auto";  // auto, uring, threads
   std::string lock_wait = "0";   // a duration
+  std::string key_file;          // empty: no keys
   OutputOptions output;
 };
 

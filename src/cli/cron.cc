@@ -35,6 +35,8 @@ std::string next_text(const wq_cron& cron) {
 Record record_of(const wq_cron& cron) {
   Record record = cron_record(cron, cron.zone.len > 0 ? view_of(cron.zone) : "UTC");
   record.add("queue", view_of(cron.queue_name));
+  if (cron.key_id != 0) record.add("key", cron.key_id);
+  if (cron.payload_code != WQ_OK) record.add("payload_error", wq_error_name(cron.payload_code));
   if (cron.problem.len > 0) record.add("problem", view_of(cron.problem));
   return record;
 }
@@ -70,7 +72,8 @@ void tell_schedule(Context& context, const Store& store, const std::string& name
   card.add("fired", format_count(cron.fired));
   card.add("missed", format_count(cron.missed));
   if (cron.problem.len > 0) card.add("problem", printable(view_of(cron.problem)));
-  card.add("payload", printable(view_of(cron.payload), 200));
+  card.add("payload",
+           cron.payload_code == WQ_OK ? printable(view_of(cron.payload), 200) : "unreadable");
   card.print(context.out());
 }
 
@@ -93,6 +96,8 @@ int run_cron_add(Context& context, const CronOptions& options) {
   if (draft.has_priority) draft.priority = static_cast<uint32_t>(options.priority);
   draft.max_attempts = options.max_attempts;
   if (!options.backoff.empty()) draft.backoff = parse_backoff("--backoff", options.backoff);
+  if (options.encrypt) draft.encrypt_flag = WQ_JOB_ENCRYPT;
+  if (options.plain) draft.encrypt_flag = WQ_JOB_PLAIN;
   const SpecList specs(drafts);
   wq_cron_spec spec = WQ_CRON_SPEC_INIT;
   spec.expression = bytes_of(options.expression);

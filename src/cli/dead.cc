@@ -207,7 +207,7 @@ int run_dead_show(Context& context, const DeadOptions& options) {
       throw Failure{exit_code_of(code), code, text + ": " + entry_problem(code, err)};
     }
     if (!options.payload_file.empty()) {
-      write_payload(out, options.payload_file, view_of(job_at(entry.batch, 0).payload));
+      write_payload(out, options.payload_file, job_at(entry.batch, 0));
     } else if (out.json()) {
       out.record(job_record(entry.batch, 0));
     } else {

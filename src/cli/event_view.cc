@@ -24,8 +24,9 @@ std::string_view queue_of(const wq_store_event& event) {
 std::string time_text(const wq_store_event& event) {
   if (event.time_ms == 0) return "";
   const bool is_lease = event.kind == WQ_EVENT_LEASED || event.kind == WQ_EVENT_CONFIRMED;
-  return std::string(is_lease ? " for " : ", ready in ") +
-         format_duration(event.time_ms - event.at_ms);
+  const char* what = is_lease ? " for " : ", ready in ";
+  if (event.kind == WQ_EVENT_KEY_COOLS) what = ", its rate key cools down for ";
+  return what + format_duration(event.time_ms - event.at_ms);
 }
 
 }  // namespace
@@ -75,10 +76,10 @@ void EventFile::write_new() {
 
 const char* event_name(uint32_t kind) {
   constexpr const char* names[] = {
-      "unknown",       "queued",     "promoted",    "leased",         "confirmed",
-      "acked",         "nacked",     "released",    "expired",        "dead",
-      "replayed",      "cancelled",  "cleared",     "queue_declared", "queue_changed",
-      "queue_deleted", "checkpoint", "job_expired", "dropped",        "batch_finished"};
+      "unknown", "queued",         "promoted",      "leased",        "confirmed",  "acked",
+      "nacked",  "released",       "expired",       "dead",          "replayed",   "cancelled",
+      "cleared", "queue_declared", "queue_changed", "queue_deleted", "checkpoint", "job_expired",
+      "dropped", "batch_finished", "key_cools",     "skipped"};
   return names[kind < std::size(names) ? kind : 0];
 }
 

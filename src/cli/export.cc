@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_draft.h"
 #include "cli/job_view.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
@@ -85,10 +86,39 @@ Record cron_record(const wq_cron& cron, std::string_view zone) {
   if (cron.headers_count > 0) {
     record.add("headers", headers_list(cron.headers, cron.headers_count));
   }
+  if (cron.flags & WQ_JOB_ENCRYPT) record.add("encrypt", true);
+  if (cron.packing != 0) record.add("packing", cron.packing).add("plain_bytes", cron.plain_bytes);
   return record.add_bytes("payload", view_of(cron.payload));
 }
 
 namespace {
+
+void add_gates(Record& settings, const wq_queue_record& queue) {
+  const wq_queue_config& config = *queue.config;
+  settings.add("group_limit", config.group_limit);
+  if (config.rate_count != 0) {
+    Record rate;
+    rate.add("count", config.rate_count)
+        .add("window_ms", config.rate_window_ms)
+        .add("burst", config.rate_burst)
+        .add("used_ns", queue.rate_used_ns);
+    settings.add("rate", std::move(rate));
+  }
+  if (config.key_rate_count != 0) {
+    Record rate;
+    rate.add("count", config.key_rate_count)
+        .add("window_ms", config.key_rate_window_ms)
+        .add("burst", config.key_rate_burst);
+    settings.add("key_rate", std::move(rate));
+  }
+  if (config.throttle_count != 0) {
+    Record throttle;
+    throttle.add("count", config.throttle_count)
+        .add("window_ms", config.throttle_window_ms)
+        .add("cool_ms", config.throttle_cool_ms);
+    settings.add("throttle", std::move(throttle));
+  }
+}
 
 Record queue_record(const wq_queue_record& queue) {
   const wq_queue_config& config = *queue.config;
@@ -110,15 +140,9 @@ Record queue_record(const wq_queue_record& queue) {
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
       .add("dead_max_age_ms", config.dead_max_age_ms)
-      .add("group_limit", config.group_limit);
-  if (config.rate_count != 0) {
-    Record rate;
-    rate.add("count", config.rate_count)
-        .add("window_ms", config.rate_window_ms)
-        .add("burst", config.rate_burst)
-        .add("used_ns", queue.rate_used_ns);
-    settings.add("rate", std::move(rate));
-  }
+      .add("encrypt", config.encrypt != 0)
+      .add("compress_min_bytes", config.compress_min_bytes);
+  add_gates(settings, queue);
   if (config.keep_done_count != 0) settings.add("keep_done_count", config.keep_done_count);
   if (config.keep_done_age_ms != 0) settings.add("keep_done_age_ms", config.keep_done_age_ms);
   totals.add("enqueued", stats.enqueued_total)
@@ -135,7 +159,8 @@ Record queue_record(const wq_queue_record& queue) {
       .add("jobs_expired", stats.jobs_expired_total)
       .add("dropped", stats.dropped_total)
       .add("dead_dropped", stats.dead_dropped_total)
-      .add("chain_cut", stats.chain_cut_total);
+      .add("chain_cut", stats.chain_cut_total)
+      .add("skipped", stats.skipped_total);
   record.add("queue", view_of(queue.name))
       .add("created_ms", queue.created_ms)
       .add("config", std::move(settings))
@@ -176,6 +201,8 @@ Record job_record(const wq_job_record& job) {
   }
   if (job.timeout_ms != 0) record.add("timeout_ms", job.timeout_ms);
   if (job.flags & WQ_JOB_FAIL_ON_TIMEOUT) record.add("fail_on_timeout", true);
+  if (job.flags & WQ_JOB_ENCRYPT) record.add("encrypt", true);
+  if (job.packing != 0) record.add("packing", job.packing).add("plain_bytes", job.plain_bytes);
   if (job.retry_until_ms != 0) record.add("retry_until_ms", job.retry_until_ms);
   if (job.max_exceptions != 0) record.add("max_exceptions", job.max_exceptions);
   if (job.expires_at_ms != 0) record.add("expires_at_ms", job.expires_at_ms);
@@ -196,6 +223,12 @@ Record job_record(const wq_job_record& job) {
   if (job.group.len > 0) {
     record.add_bytes("group", view_of(job.group));
     if (job.group_limit != 0) record.add("group_limit", job.group_limit);
+  }
+  if (job.overlap != WQ_OVERLAP_PARK) record.add("overlap", overlap_names[job.overlap]);
+  if (job.overlap_ms != 0) record.add("overlap_ms", job.overlap_ms);
+  if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key)).add("rate_cost", job.rate_cost);
   }
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.headers_count > 0) {

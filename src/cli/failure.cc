@@ -35,6 +35,7 @@ int exit_code_of(int32_t code) {
     case WQ_CANCELLED:  // of an extend: the batch of the job was cancelled
     case WQ_E_FULL:
     case WQ_E_READ_ONLY:
+    case WQ_E_NO_KEY:
       return exit_refused;
     case WQ_E_INVALID:
     case WQ_E_TOO_LARGE:

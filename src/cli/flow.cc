@@ -67,6 +67,8 @@ Record done_record(const wq_done_job& job) {
       .add("enqueued_ms", job.enqueued_ms)
       .add("leased_ms", job.leased_ms)
       .add("done_ms", job.done_ms);
+  if (job.key_id != 0) record.add("key", job.key_id);
+  if (job.result_code != WQ_OK) record.add("result_error", wq_error_name(job.result_code));
   record.add_bytes("result", view_of(job.result));
   return record;
 }
@@ -80,7 +82,7 @@ void tell_done(Context& context, const std::vector<wq_done_job>& jobs) {
     } else {
       table.add({std::to_string(job.id), format_time(job.done_ms),
                  format_duration(std::max<int64_t>(0, job.done_ms - job.leased_ms)),
-                 printable(view_of(job.result), 60)});
+                 job.result_code == WQ_OK ? printable(view_of(job.result), 60) : "unreadable"});
     }
   }
   if (!table.empty()) table.print(context.out());

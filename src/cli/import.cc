@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/job_draft.h"
 #include "cli/job_view.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
@@ -154,6 +155,11 @@ std::unique_ptr<ImportedCron> read_schedule(Members& members) {
   const Json& paused = members.get("paused");
   if (!paused.is_boolean()) fail_field("paused", "must be true or false");
   record.flags = paused.get<bool>() ? WQ_CRON_PAUSED : 0;
+  if (members.has("encrypt") && members.flag("encrypt")) record.flags |= WQ_JOB_ENCRYPT;
+  if (members.has("packing")) {
+    record.packing = members.small("packing");
+    record.plain_bytes = members.small("plain_bytes");
+  }
   record.name = bytes_of(cron->name);
   record.expression = bytes_of(cron->expression);
   record.zone = bytes_of(cron->zone);
@@ -189,9 +195,59 @@ int64_t read_rate(const Json& json, wq_queue_config& config) {
   return used_ns;
 }
 
+wq_queue_stats read_totals(const Json& json) {
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  Members totals("totals", json);
+  stats.enqueued_total = totals.number("enqueued");
+  stats.leased_total = totals.number("leased");
+  stats.acked_total = totals.number("acked");
+  stats.nacked_total = totals.number("nacked");
+  stats.failed_total = totals.number("failed");
+  stats.released_total = totals.number("released");
+  stats.expired_total = totals.number("expired");
+  stats.dead_total = totals.number("dead");
+  stats.replayed_total = totals.number("replayed");
+  stats.cancelled_total = totals.number("cancelled");
+  stats.cleared_total = totals.number("cleared");
+  if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
+  if (totals.has("dropped")) {
+    stats.dropped_total = totals.number("dropped");
+    stats.dead_dropped_total = totals.number("dead_dropped");
+  }
+  if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
+  if (totals.has("skipped")) stats.skipped_total = totals.number("skipped");
+  totals.finish();
+  return stats;
+}
+
+void read_key_rate(const Json& json, wq_queue_config& config) {
+  Members members("config.key_rate", json);
+  config.key_rate_count = members.small("count");
+  config.key_rate_window_ms = members.time("window_ms");
+  config.key_rate_burst = members.small("burst");
+  members.finish();
+}
+
+void read_throttle(const Json& json, wq_queue_config& config) {
+  Members members("config.throttle", json);
+  config.throttle_count = members.small("count");
+  config.throttle_window_ms = members.time("window_ms");
+  config.throttle_cool_ms = members.time("cool_ms");
+  members.finish();
+}
+
+// Exports of before there were rates and groups have none. Answers as read_rate().
+int64_t read_gates(Members& settings, wq_queue_config& config) {
+  config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
+  if (settings.has("key_rate")) read_key_rate(settings.get("key_rate"), config);
+  if (settings.has("throttle")) read_throttle(settings.get("throttle"), config);
+  return settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+}
+
 // A job of the file; `record` points into the rest.
 struct ImportedJob {
-  std::string payload, last_error, progress, key, idempotency_key, chain, group;
+  std::string payload, last_error, progress, key, idempotency_key, chain;
+  std::string group, tenant, rate_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<wq_header> header_views;
   BackoffParts backoff;
@@ -211,6 +267,8 @@ struct ImportedJob {
     record.idempotency_key = bytes_of(idempotency_key);
     record.chain = bytes_of(chain);
     record.group = bytes_of(group);
+    record.tenant = bytes_of(tenant);
+    record.rate_key = bytes_of(rate_key);
     record.backoff_kind = backoff.kind;
     record.backoff_base_ms = backoff.base_ms;
     record.backoff_max_ms = backoff.max_ms;
@@ -230,6 +288,11 @@ void read_limits(Members& members, ImportedJob& job) {
     const Json& flag = members.get("fail_on_timeout");
     if (!flag.is_boolean()) fail_field("fail_on_timeout", "must be true or false");
     if (flag.get<bool>()) record.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+  }
+  if (members.has("encrypt") && members.flag("encrypt")) record.flags |= WQ_JOB_ENCRYPT;
+  if (members.has("packing")) {
+    record.packing = members.small("packing");
+    record.plain_bytes = members.small("plain_bytes");
   }
   if (members.has("progress") || members.has("progress_base64")) {
     job.progress = members.bytes("progress");
@@ -279,6 +342,13 @@ void read_job(Members& members, ImportedJob& job) {
   }
   if (members.has("group") || members.has("group_base64")) job.group = members.bytes("group");
   if (members.has("group_limit")) record.group_limit = members.small("group_limit");
+  if (members.has("overlap")) record.overlap = members.one_of("overlap", overlap_names);
+  if (members.has("overlap_ms")) record.overlap_ms = members.time("overlap_ms");
+  if (members.has("tenant") || members.has("tenant_base64")) job.tenant = members.bytes("tenant");
+  if (members.has("rate_key") || members.has("rate_key_base64")) {
+    job.rate_key = members.bytes("rate_key");
+    record.rate_cost = members.small("rate_cost");
+  }
   if (members.has("headers")) job.headers = read_headers(members.get("headers"));
   read_keys(members, job);
   if (members.has("batch")) record.flow = members.number("batch");
@@ -297,6 +367,9 @@ void read_limits(Members& settings, wq_queue_config& config) {
   config.full_policy = settings.one_of("full_policy", policy_names);
   config.dead_max_count = settings.number("dead_max_count");
   config.dead_max_age_ms = settings.time("dead_max_age_ms");
+  if (!settings.has("encrypt")) return;
+  config.encrypt = settings.flag("encrypt");
+  config.compress_min_bytes = settings.small("compress_min_bytes");
 }
 
 class Importer {
@@ -364,9 +437,7 @@ class Importer {
     if (settings.has("keep_done_age_ms")) {
       config.keep_done_age_ms = settings.time("keep_done_age_ms");
     }
-    // Exports of before there were rates and groups have none.
-    config.group_limit = settings.has("group_limit") ? settings.small("group_limit") : 1;
-    const int64_t rate_used_ns = settings.has("rate") ? read_rate(settings.get("rate"), config) : 0;
+    const int64_t rate_used_ns = read_gates(settings, config);
     settings.finish();
     config.backoff_jitter_permille = backoff.jitter_permille;
     config.backoff_kind = backoff.kind;
@@ -374,26 +445,7 @@ class Importer {
     config.backoff_max_ms = backoff.max_ms;
     config.backoff_count = static_cast<uint32_t>(backoff.list_ms.size());
     std::copy(backoff.list_ms.begin(), backoff.list_ms.end(), config.backoff_list_ms);
-    wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
-    Members totals("totals", members.get("totals"));
-    stats.enqueued_total = totals.number("enqueued");
-    stats.leased_total = totals.number("leased");
-    stats.acked_total = totals.number("acked");
-    stats.nacked_total = totals.number("nacked");
-    stats.failed_total = totals.number("failed");
-    stats.released_total = totals.number("released");
-    stats.expired_total = totals.number("expired");
-    stats.dead_total = totals.number("dead");
-    stats.replayed_total = totals.number("replayed");
-    stats.cancelled_total = totals.number("cancelled");
-    stats.cleared_total = totals.number("cleared");
-    if (totals.has("jobs_expired")) stats.jobs_expired_total = totals.number("jobs_expired");
-    if (totals.has("dropped")) {
-      stats.dropped_total = totals.number("dropped");
-      stats.dead_dropped_total = totals.number("dead_dropped");
-    }
-    if (totals.has("chain_cut")) stats.chain_cut_total = totals.number("chain_cut");
-    totals.finish();
+    const wq_queue_stats stats = read_totals(members.get("totals"));
     wq_queue_record record = WQ_QUEUE_RECORD_INIT;
     record.name = bytes_of(name);
     record.created_ms = members.time("created_ms");

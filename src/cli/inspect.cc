@@ -45,6 +45,7 @@ Record queue_record(const NamedStats& queue) {
       .add("dropped_total", stats.dropped_total)
       .add("dead_dropped_total", stats.dead_dropped_total)
       .add("chain_cut_total", stats.chain_cut_total)
+      .add("skipped_total", stats.skipped_total)
       .add("waiting_bytes", stats.waiting_bytes)
       .add("job_bytes", stats.job_bytes);
   return record;
@@ -210,7 +211,7 @@ int run_show(Context& context, const ShowOptions& options) {
   }
   Output& out = context.out();
   if (!options.payload_file.empty()) {
-    write_payload(out, options.payload_file, view_of(job_at(batch, 0).payload));
+    write_payload(out, options.payload_file, job_at(batch, 0));
   } else if (out.json()) {
     out.record(job_record(batch, 0));
   } else {

@@ -17,6 +17,7 @@ constexpr uint32_t priority_max = 255;
 constexpr size_t group_bytes_max = 512;
 constexpr uint32_t group_limit_max = 1'000'000;
 constexpr uint64_t rate_count_max = 1'000'000;
+constexpr uint64_t throttle_count_max = 100;
 constexpr uint32_t attempts_max = 1'000'001;
 constexpr int64_t wait_max_ms = int64_t{100} * 365 * 24 * 3600 * 1000;
 
@@ -146,38 +147,89 @@ std::string backoff_text(const wq_queue_config& config) {
   }
 }
 
-void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config) {
-  config.rate_count = config.rate_burst = 0;
-  config.rate_window_ms = 0;
-  if (text == "none") return;
-  const auto number = [&](std::string_view digits) -> uint32_t {
+namespace {
+
+// "COUNT/DURATION" or "COUNT/DURATION:REST"; `examples` show what may be given.
+class SplitRate {
+ public:
+  SplitRate(std::string_view option, std::string_view text, const char* examples)
+      : option_(option), text_(text), examples_(examples) {
+    const size_t slash = text.find('/');
+    const size_t colon = text.find(':');
+    if (slash == text.npos || colon < slash) fail();
+    count = text.substr(0, slash);
+    has_rest = colon != text.npos;
+    window_ms =
+        parse_duration_ms(option, text.substr(slash + 1, has_rest ? colon - slash - 1 : text.npos));
+    if (window_ms == 0) fail();
+    if (has_rest) rest = text.substr(colon + 1);
+  }
+  uint32_t number(std::string_view digits, uint64_t most) const {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size() && value >= 1 &&
-        value <= rate_count_max) {
-      return static_cast<uint32_t>(value);
-    }
-    fail_usage(std::string(option) + ": '" + printable(text, 60) +
-               "' is none of 100/1m, 100/1m:20 (a burst), none; up to 1,000,000 jobs");
-  };
-  const size_t slash = text.find('/');
-  const size_t colon = text.find(':');
-  const bool has_burst = colon != text.npos;
-  config.rate_count = number(text.substr(0, slash));
-  if (slash == text.npos || (has_burst && colon < slash)) number("");
-  config.rate_window_ms =
-      parse_duration_ms(option, text.substr(slash + 1, has_burst ? colon - slash - 1 : text.npos));
-  config.rate_burst = has_burst ? number(text.substr(colon + 1)) : 1;
-  if (config.rate_window_ms == 0) number("");
-  if (config.rate_burst > config.rate_count) {
+    if (error != std::errc() || end != digits.data() + digits.size()) fail();
+    if (value < 1 || value > most) fail();
+    return static_cast<uint32_t>(value);
+  }
+  [[noreturn]] void fail() const {
+    fail_usage(std::string(option_) + ": '" + printable(text_, 60) + "' is none of " + examples_);
+  }
+
+  std::string_view count, rest;
+  bool has_rest = false;
+  int64_t window_ms = 0;
+
+ private:
+  std::string_view option_, text_;
+  const char* examples_;
+};
+
+}  // namespace
+
+RateParts parse_rate(std::string_view option, std::string_view text) {
+  RateParts rate;
+  if (text == "none") return rate;
+  const SplitRate split(option, text, "100/1m, 100/1m:20 (a burst), none; up to 1,000,000 jobs");
+  rate.count = split.number(split.count, rate_count_max);
+  rate.window_ms = split.window_ms;
+  rate.burst = split.has_rest ? split.number(split.rest, rate_count_max) : 1;
+  if (rate.burst > rate.count) {
     fail_usage(std::string(option) + ": a burst can not be more than the rate");
   }
+  return rate;
 }
 
-std::string rate_text(const wq_queue_config& config) {
-  if (config.rate_count == 0) return "no limit";
-  return std::to_string(config.rate_count) + "/" + format_exact_duration(config.rate_window_ms) +
-         (config.rate_burst > 1 ? ":" + std::to_string(config.rate_burst) : "");
+void set_rate(std::string_view text, wq_queue_config& config) {
+  const RateParts rate = parse_rate("--rate", text);
+  config.fields |= WQ_CONFIG_RATE;
+  config.rate_count = rate.count;
+  config.rate_burst = rate.burst;
+  config.rate_window_ms = rate.window_ms;
+}
+
+ThrottleParts parse_throttle(std::string_view option, std::string_view text) {
+  ThrottleParts throttle;
+  if (text == "none") return throttle;
+  const SplitRate split(option, text,
+                        "10/5m, 10/5m:1m (cools down for 1m), none; up to 100 exceptions");
+  throttle.count = split.number(split.count, throttle_count_max);
+  throttle.window_ms = split.window_ms;
+  throttle.cool_ms = split.has_rest ? parse_duration_ms(option, split.rest) : split.window_ms;
+  if (throttle.cool_ms == 0) split.fail();
+  return throttle;
+}
+
+std::string throttle_text(const ThrottleParts& throttle) {
+  if (throttle.count == 0) return "none";
+  return std::to_string(throttle.count) + "/" + format_exact_duration(throttle.window_ms) +
+         (throttle.cool_ms != throttle.window_ms ? ":" + format_exact_duration(throttle.cool_ms)
+                                                 : "");
+}
+
+std::string rate_text(const RateParts& rate) {
+  if (rate.count == 0) return "no limit";
+  return std::to_string(rate.count) + "/" + format_exact_duration(rate.window_ms) +
+         (rate.burst > 1 ? ":" + std::to_string(rate.burst) : "");
 }
 
 std::pair<std::string, std::string> parse_header(std::string_view text) {
@@ -207,6 +259,16 @@ std::string draft_problem(const JobDraft& draft, uint64_t payload_bytes_max) {
   if (draft.group.size() > group_bytes_max) return "group: over 512 bytes";
   if (draft.group_limit > group_limit_max) return "group_limit: outside 1 to 1,000,000";
   if (draft.group_limit != 0 && draft.group.empty()) return "group_limit: without a group";
+  if (draft.tenant.size() > group_bytes_max) return "tenant: over 512 bytes";
+  if (draft.overlap != WQ_OVERLAP_PARK && draft.group.empty()) return "overlap: without a group";
+  const bool releases = draft.overlap == WQ_OVERLAP_RELEASE;
+  if (releases != (draft.overlap_ms != 0) || draft.overlap_ms > wait_max_ms) {
+    return releases ? "overlap_ms: outside 1 ms to 100 years" : "overlap_ms: without a release";
+  }
+  if (draft.rate_key.size() > group_bytes_max) return "rate_key: over 512 bytes";
+  if (draft.rate_cost > rate_count_max) return "rate_cost: outside 1 to 1,000,000";
+  if (draft.rate_cost != 0 && draft.rate_key.empty()) return "rate_cost: without a rate_key";
+  if (!draft.rate_key.empty() && !draft.group.empty()) return "rate_key: not together with group";
   std::string problem = keys_problem(draft.keys, draft.delay_ms != 0 || draft.run_at_ms != 0);
   if (problem.empty()) problem = headers_problem(draft);
   return problem.empty() ? backoff_problem(draft.backoff) : problem;
@@ -238,6 +300,11 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.max_attempts = draft.max_attempts;
     spec.group = bytes_of(draft.group);
     spec.group_limit = draft.group_limit;
+    spec.overlap = draft.overlap;
+    spec.overlap_ms = draft.overlap_ms;
+    spec.tenant = bytes_of(draft.tenant);
+    spec.rate_key = bytes_of(draft.rate_key);
+    spec.rate_cost = draft.rate_cost;
     spec.backoff_kind = draft.backoff.kind;
     spec.backoff_base_ms = draft.backoff.base_ms;
     spec.backoff_max_ms = draft.backoff.max_ms;
@@ -248,6 +315,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.timeout_ms = draft.timeout_ms;
     spec.max_exceptions = draft.max_exceptions;
     if (draft.fail_on_timeout) spec.flags |= WQ_JOB_FAIL_ON_TIMEOUT;
+    spec.flags |= draft.encrypt_flag;
     spec.backoff_list_ms = draft.backoff.list_ms.empty() ? nullptr : draft.backoff.list_ms.data();
     fill_keys(draft.keys, spec);
     spec.flow = draft.batch;
@@ -256,6 +324,7 @@ SpecList::SpecList(const std::vector<JobDraft>& drafts) {
     spec.chain_size = sizeof(wq_next_job);
     for (const NextDraft& following : draft.chain) {
       wq_job_spec& next_spec = chain_specs_.emplace_back(wq_job_spec WQ_JOB_SPEC_INIT);
+      next_spec.flags = draft.encrypt_flag;
       next_spec.payload = bytes_of(following.payload);
       next_spec.delay_ms = following.delay_ms;
       wq_next_job& next = chain_.emplace_back(wq_next_job WQ_NEXT_JOB_INIT);

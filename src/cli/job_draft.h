@@ -26,8 +26,22 @@ struct Backoff {
 Backoff parse_backoff(std::string_view option, std::string_view text);
 std::string backoff_text(const wq_queue_config& config);
 // 100/1m, 100/1m:20 or none, into the rate_ fields.
-void parse_rate(std::string_view option, std::string_view text, wq_queue_config& config);
-std::string rate_text(const wq_queue_config& config);
+struct RateParts {
+  uint32_t count = 0;  // 0: no limit
+  uint32_t burst = 0;
+  int64_t window_ms = 0;
+};
+RateParts parse_rate(std::string_view option, std::string_view text);
+void set_rate(std::string_view text, wq_queue_config& config);  // of --rate
+std::string rate_text(const RateParts& rate);
+// 10/5m, 10/5m:1m or none, into the throttle_ fields.
+struct ThrottleParts {
+  uint32_t count = 0;  // 0: none
+  int64_t window_ms = 0;
+  int64_t cool_ms = 0;
+};
+ThrottleParts parse_throttle(std::string_view option, std::string_view text);
+std::string throttle_text(const ThrottleParts& throttle);
 
 // A job of a chain.
 struct NextDraft {
@@ -47,12 +61,20 @@ struct JobDraft {
   int64_t expires_at_ms = 0, retry_until_ms = 0, timeout_ms = 0;
   uint32_t max_exceptions = 0;
   bool fail_on_timeout = false;
+  uint32_t encrypt_flag = 0;  // WQ_JOB_ENCRYPT, WQ_JOB_PLAIN; 0: as the queue is configured
   JobKeys keys;
   uint64_t batch = 0;
   std::vector<NextDraft> chain;
   std::string group;
   uint32_t group_limit = 0;  // 0: the queue's
+  uint32_t overlap = 0;      // WQ_OVERLAP_...
+  int64_t overlap_ms = 0;
+  std::string tenant;
+  std::string rate_key;
+  uint32_t rate_cost = 0;  // 0: 1
 };
+
+inline constexpr const char* overlap_names[] = {"park", "release", "skip"};  // by WQ_OVERLAP_...
 
 // "NAME=VALUE"
 std::pair<std::string, std::string> parse_header(std::string_view text);

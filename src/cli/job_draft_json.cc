@@ -1,5 +1,7 @@
 // A line of JSON -> JobDraft. Strict: a field that is not known is an error, since a misspelt
 // "delya_ms" would otherwise be a job that runs at once.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -129,6 +131,9 @@ bool read_limit(const std::string& name, const Json& value, JobDraft& draft) {
   } else if (name == "fail_on_timeout") {
     if (!value.is_boolean()) fail_field(name, "must be true or false");
     draft.fail_on_timeout = value.get<bool>();
+  } else if (name == "encrypt") {
+    if (!value.is_boolean()) fail_field(name, "must be true or false");
+    draft.encrypt_flag = value.get<bool>() ? WQ_JOB_ENCRYPT : WQ_JOB_PLAIN;
   } else {
     return false;
   }
@@ -243,12 +248,30 @@ void read_field(const std::string& name, const Json& value, JobDraft& draft) {
     draft.group = bytes_of_base64(name, value);
   } else if (name == "group_limit") {
     draft.group_limit = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
+  } else if (name == "overlap") {
+    const auto* found =
+        std::find(std::begin(overlap_names), std::end(overlap_names), text_of(name, value));
+    if (found == std::end(overlap_names)) fail_field(name, "must be park, release or skip");
+    draft.overlap = static_cast<uint32_t>(found - overlap_names);
+  } else if (name == "overlap_ms") {
+    draft.overlap_ms = whole_number(name, value, 1, int64_max);
+  } else if (name == "tenant") {
+    draft.tenant = text_of(name, value);
+  } else if (name == "tenant_base64") {
+    draft.tenant = bytes_of_base64(name, value);
+  } else if (name == "rate_key") {
+    draft.rate_key = text_of(name, value);
+  } else if (name == "rate_key_base64") {
+    draft.rate_key = bytes_of_base64(name, value);
+  } else if (name == "rate_cost") {
+    draft.rate_cost = static_cast<uint32_t>(whole_number(name, value, 1, 1'000'000));
   } else if (!read_limit(name, value, draft)) {
     fail_field(printable(name, 60),
                "is no field of a job; use payload, payload_base64, headers, delay_ms, run_at_ms, "
                "priority, max_attempts, backoff, timeout_ms, fail_on_timeout, retry_until_ms, "
                "max_exceptions, expires_at_ms, unique, debounce, idempotency, group, "
-               "group_base64, group_limit, chain, batch");
+               "group_base64, group_limit, overlap, overlap_ms, tenant, tenant_base64, rate_key, "
+               "rate_key_base64, rate_cost, chain, batch, encrypt");
   }
 }
 
@@ -313,6 +336,12 @@ JobDraft parse_job_line(std::string_view line, const JobDraft& base) {
   }
   if (json.contains("group") && json.contains("group_base64")) {
     fail_field("group", "not together with group_base64");
+  }
+  if (json.contains("tenant") && json.contains("tenant_base64")) {
+    fail_field("tenant", "not together with tenant_base64");
+  }
+  if (json.contains("rate_key") && json.contains("rate_key_base64")) {
+    fail_field("rate_key", "not together with rate_key_base64");
   }
   JobDraft draft = base;
   for (const auto& [name, value] : json.items()) read_field(name, value, draft);

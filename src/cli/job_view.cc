@@ -123,6 +123,12 @@ Record job_record(const Batch& batch, size_t i) {
     record.add_bytes("group", view_of(job.group));
     record.add("parked", job.parked != 0);
   }
+  if (job.tenant.len > 0) record.add_bytes("tenant", view_of(job.tenant));
+  if (job.rate_key.len > 0) {
+    record.add_bytes("rate_key", view_of(job.rate_key))
+        .add("rate_cost", job.rate_cost)
+        .add("parked", job.parked != 0);
+  }
   if (job.state == WQ_STATE_DEAD) {
     record.add("dead_ms", job.dead_ms).add("dead_reason", dead_reason_name(job.dead_reason));
   }
@@ -136,6 +142,8 @@ Record job_record(const Batch& batch, size_t i) {
   if (job.last_error.len > 0) record.add_bytes("last_error", view_of(job.last_error));
   if (job.progress.len > 0) record.add_bytes("progress", view_of(job.progress));
   record.add("headers", headers_record(batch, i));
+  if (job.key_id != 0) record.add("key", job.key_id);
+  if (job.payload_code != WQ_OK) record.add("payload_error", wq_error_name(job.payload_code));
   record.add_bytes("payload", view_of(job.payload));
   return record;
 }
@@ -153,6 +161,12 @@ void print_job(Output& out, const Batch& batch, size_t i) {
   if (job.group.len > 0) {
     card.add("  group", printable(view_of(job.group), 60) +
                             (job.parked != 0 ? ", waits for others of it" : ""));
+  }
+  if (job.tenant.len > 0) card.add("  tenant", printable(view_of(job.tenant), 60));
+  if (job.rate_key.len > 0) {
+    card.add("  rate key", printable(view_of(job.rate_key), 60) + ", cost " +
+                               format_count(job.rate_cost) +
+                               (job.parked != 0 ? ", parked: used up or cooling down" : ""));
   }
   if (job.flow != 0) {
     card.add("  batch", std::to_string(job.flow) + (job.flow_cancelled != 0 ? ", cancelled" : ""));
@@ -175,14 +189,21 @@ void print_job(Output& out, const Batch& batch, size_t i) {
     card.add("  last error", printable(view_of(job.last_error), payload_preview_columns));
   }
   if (job.headers_count > 0) card.add("  headers", header_lines(batch, i, job.headers_count));
-  card.add("  payload", format_bytes(job.payload.len));
+  card.add("  payload", job.payload_code == WQ_OK ? format_bytes(job.payload.len) : "unreadable");
+  if (job.key_id != 0) card.add("  sealed with", "key " + std::to_string(job.key_id));
   card.print(out);
   if (job.payload.len > 0) {
     out.line("  " + printable(view_of(job.payload), payload_preview_columns));
   }
 }
 
-void write_payload(Output& out, const std::string& file, std::string_view payload) {
+void write_payload(Output& out, const std::string& file, const wq_job& job) {
+  if (job.payload_code != WQ_OK) {
+    throw Failure{exit_code_of(job.payload_code), job.payload_code,
+                  "the payload of job " + std::to_string(job.id) +
+                      " does not open: " + wq_strerror(job.payload_code)};
+  }
+  std::string_view payload = view_of(job.payload);
   if (file == "-") {
     out.raw(payload);
     return;

@@ -17,9 +17,9 @@ namespace wq::cli {
 wq_job job_at(const Batch& batch, size_t i);
 
 const char* state_name(uint32_t state);
-inline constexpr const char* dead_reasons[] = {"",          "failed",      "lease_expired",
-                                               "timeout",   "retry_until", "max_exceptions",
-                                               "cancelled", "expired",     "unknown_type"};
+inline constexpr const char* dead_reasons[] = {
+    "",          "failed",  "lease_expired", "timeout",   "retry_until", "max_exceptions",
+    "cancelled", "expired", "unknown_type",  "unreadable"};
 const char* dead_reason_name(uint32_t reason);
 uint32_t dead_reason_of(std::string_view option, const std::string& name);  // "" is any
 
@@ -31,8 +31,9 @@ List headers_record(const Batch& batch, size_t i);
 Record job_record(const Batch& batch, size_t i);
 void print_job(Output& out, const Batch& batch, size_t i);
 
-// Writes exactly the payload: to a file, which is made anew, or with "-" to standard output.
-void write_payload(Output& out, const std::string& file, std::string_view payload);
+// Writes exactly the payload: to a file, which is made anew, or with "-" to standard output. Throws
+// if there is none because it does not open.
+void write_payload(Output& out, const std::string& file, const wq_job& job);
 
 std::string no_such_job(uint64_t id);  // what is said when no queue has it
 

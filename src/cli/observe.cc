@@ -19,19 +19,13 @@ struct Cause {
   const char* name;
 };
 
-constexpr Cause causes[] = {{WQ_WHY_STOPPED, "stopped"},
-                            {WQ_WHY_PAUSED, "paused"},
-                            {WQ_WHY_DISABLED, "disabled"},
-                            {WQ_WHY_DELAYED, "delayed"},
-                            {WQ_WHY_SLOTS, "slots"},
-                            {WQ_WHY_BEHIND, "behind"},
-                            {WQ_WHY_HELD, "held"},
-                            {WQ_WHY_LATE, "late"},
-                            {WQ_WHY_DEAD, "dead"},
-                            {WQ_WHY_EMPTY, "empty"},
-                            {WQ_WHY_GROUP, "group"},
-                            {WQ_WHY_RATE, "rate"},
-                            {WQ_WHY_NO_CONSUMER, "no_consumer"}};
+constexpr Cause causes[] = {{WQ_WHY_STOPPED, "stopped"},   {WQ_WHY_PAUSED, "paused"},
+                            {WQ_WHY_DISABLED, "disabled"}, {WQ_WHY_DELAYED, "delayed"},
+                            {WQ_WHY_SLOTS, "slots"},       {WQ_WHY_BEHIND, "behind"},
+                            {WQ_WHY_HELD, "held"},         {WQ_WHY_LATE, "late"},
+                            {WQ_WHY_DEAD, "dead"},         {WQ_WHY_EMPTY, "empty"},
+                            {WQ_WHY_GROUP, "group"},       {WQ_WHY_RATE, "rate"},
+                            {WQ_WHY_COOLING, "cooling"},   {WQ_WHY_NO_CONSUMER, "no_consumer"}};
 
 // What a person can do about it.
 struct Hints {
@@ -50,7 +44,10 @@ void add_hints(uint32_t why, const Hints& about, std::vector<std::string>& out) 
        "wq explain " + std::to_string(about.holder) + "  tells of the job that is held longest");
   hint(WQ_WHY_SLOTS, "wq queue set " + about.queue + " --max-running N  changes the limit");
   hint(WQ_WHY_GROUP, "wq queue set " + about.queue + " --group-limit N  changes that limit");
-  hint(WQ_WHY_RATE, "wq queue set " + about.queue + " --rate RATE  changes the rate");
+  hint(WQ_WHY_RATE, "wq queue set " + about.queue +
+                        " --rate RATE  changes the rate, --key-rate that of its keys");
+  hint(WQ_WHY_COOLING, "wq queue set " + about.queue +
+                           " --throttle none  ends it; --throttle N/WINDOW:COOL changes it");
   if (about.token.empty()) {
     hint(WQ_WHY_EMPTY, "wq push -q " + about.queue + " PAYLOAD  enqueues a job");
   } else {

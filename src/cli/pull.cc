@@ -21,7 +21,7 @@ void tell_jobs(Context& context, const PullOptions& options, const Batch& batch,
     const wq_job job = job_at(batch, i);
     const std::string token = token_text(job.id, job.generation);
     if (!options.payload_file.empty()) {
-      write_payload(out, options.payload_file, view_of(job.payload));
+      write_payload(out, options.payload_file, job);
     }
     if (out.json()) {
       out.record(job_record(batch, i));

@@ -228,6 +228,8 @@ JobDraft base_draft(const PushOptions& options) {
   draft.max_attempts = options.max_attempts;
   draft.max_exceptions = options.max_exceptions;
   draft.fail_on_timeout = options.fail_on_timeout;
+  if (options.encrypt) draft.encrypt_flag = WQ_JOB_ENCRYPT;
+  if (options.plain) draft.encrypt_flag = WQ_JOB_PLAIN;
   if (!options.expires.empty()) draft.expires_at_ms = parse_ahead_ms("--expires", options.expires);
   if (!options.retry_until.empty()) {
     draft.retry_until_ms = parse_ahead_ms("--retry-until", options.retry_until);
@@ -240,6 +242,15 @@ JobDraft base_draft(const PushOptions& options) {
   }
   draft.group = options.group;
   draft.group_limit = options.group_limit;
+  draft.tenant = options.tenant;
+  if (options.overlap == "skip") {
+    draft.overlap = WQ_OVERLAP_SKIP;
+  } else if (!options.overlap.empty()) {
+    draft.overlap = WQ_OVERLAP_RELEASE;
+    draft.overlap_ms = parse_duration_ms("--overlap", options.overlap);
+  }
+  draft.rate_key = options.rate_key;
+  draft.rate_cost = options.rate_cost;
   for (const std::string& header : options.headers) draft.headers.push_back(parse_header(header));
   const std::string problem = draft_problem(draft, payload_bytes_default_max);
   if (!problem.empty()) fail_usage(problem);

@@ -33,6 +33,19 @@ void set_limits(const QueueSetOptions& options, wq_queue_config& config) {
   }
 }
 
+void set_packing(const QueueSetOptions& options, wq_queue_config& config) {
+  if (!options.encrypt.empty()) {
+    config.fields |= WQ_CONFIG_ENCRYPT;
+    config.encrypt = options.encrypt == "on";
+  }
+  if (options.compress.empty()) return;
+  config.fields |= WQ_CONFIG_COMPRESS;
+  if (options.compress == "off") return;
+  const uint64_t bytes = parse_size("--compress", options.compress);
+  if (bytes > UINT32_MAX) fail_usage("--compress: is over 256 MiB");
+  config.compress_min_bytes = static_cast<uint32_t>(bytes);
+}
+
 wq_queue_config wanted_config(const QueueSetOptions& options) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   if (options.max_running >= 0) {
@@ -75,9 +88,21 @@ wq_queue_config wanted_config(const QueueSetOptions& options) {
     }
   }
   set_limits(options, config);
-  if (!options.rate.empty()) {
-    config.fields |= WQ_CONFIG_RATE;
-    parse_rate("--rate", options.rate, config);
+  set_packing(options, config);
+  if (!options.rate.empty()) set_rate(options.rate, config);
+  if (!options.key_rate.empty()) {
+    config.fields |= WQ_CONFIG_KEY_RATE;
+    const RateParts rate = parse_rate("--key-rate", options.key_rate);
+    config.key_rate_count = rate.count;
+    config.key_rate_burst = rate.burst;
+    config.key_rate_window_ms = rate.window_ms;
+  }
+  if (!options.throttle.empty()) {
+    config.fields |= WQ_CONFIG_THROTTLE;
+    const ThrottleParts throttle = parse_throttle("--throttle", options.throttle);
+    config.throttle_count = throttle.count;
+    config.throttle_window_ms = throttle.window_ms;
+    config.throttle_cool_ms = throttle.cool_ms;
   }
   if (options.group_limit >= 0) {
     config.fields |= WQ_CONFIG_GROUP_LIMIT;
@@ -176,7 +201,8 @@ int run_queue_set(Context& context, const QueueSetOptions& options) {
     fail_usage(
         "queue set: say what to change: --max-running, --max-retries, --lease, --backoff, "
         "--durability, --job-ttl, --max-depth, --max-bytes, --full-policy, --dead-max, "
-        "--dead-age, --rate, --group-limit, --keep-done, --keep-done-for");
+        "--dead-age, --rate, --key-rate, --throttle, --group-limit, --keep-done, "
+        "--keep-done-for, --encrypt, --compress");
   }
   if (options.version >= 0) {
     config.fields |= WQ_CONFIG_VERSION;

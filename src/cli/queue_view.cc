@@ -14,7 +14,9 @@ void add_limits(Record& record, const wq_queue_config& config) {
       .add("max_bytes", config.max_bytes)
       .add("full_policy", full_policy_name(config.full_policy))
       .add("dead_max_count", config.dead_max_count)
-      .add("dead_max_age_ms", config.dead_max_age_ms);
+      .add("dead_max_age_ms", config.dead_max_age_ms)
+      .add("encrypt", config.encrypt != 0)
+      .add("compress_min_bytes", config.compress_min_bytes);
 }
 
 void add_config(Record& record, const wq_queue_config& config) {
@@ -46,7 +48,18 @@ void add_config(Record& record, const wq_queue_config& config) {
   rate.add("count", config.rate_count)
       .add("window_ms", config.rate_window_ms)
       .add("burst", config.rate_burst);
-  record.add("rate", std::move(rate)).add("group_limit", config.group_limit);
+  Record key_rate;
+  key_rate.add("count", config.key_rate_count)
+      .add("window_ms", config.key_rate_window_ms)
+      .add("burst", config.key_rate_burst);
+  Record throttle;
+  throttle.add("count", config.throttle_count)
+      .add("window_ms", config.throttle_window_ms)
+      .add("cool_ms", config.throttle_cool_ms);
+  record.add("rate", std::move(rate))
+      .add("key_rate", std::move(key_rate))
+      .add("throttle", std::move(throttle))
+      .add("group_limit", config.group_limit);
 }
 
 // "100,000 jobs, 1.0 GiB, drop-oldest"
@@ -56,6 +69,16 @@ std::string limits_text(const wq_queue_config& config) {
   if (config.max_bytes != 0) text += (text.empty() ? "" : ", ") + format_bytes(config.max_bytes);
   if (text.empty()) return "no limit";
   return text + ", " + full_policy_name(config.full_policy);
+}
+
+// "encrypted, compressed from 4.0 KiB"
+std::string packing_text(const wq_queue_config& config) {
+  std::string text = config.encrypt != 0 ? "encrypted" : "";
+  if (config.compress_min_bytes != 0) {
+    text += (text.empty() ? "" : ", ") + std::string("compressed from ") +
+            format_bytes(config.compress_min_bytes);
+  }
+  return text.empty() ? "as given" : text;
 }
 
 std::string dead_caps_text(const wq_queue_config& config) {
@@ -104,13 +127,15 @@ std::string why_jobs_wait(const std::string& name, wq_queue* queue, int32_t& cod
   }
   code = WQ_E_FULL;
   const std::string shown = printable(name, 60);
-  if (!at_limit && all_parked) {
+  if (!at_limit && all_parked && stats.rate_wait_ms == 0) {
     return waiting + " for others of the same group, of which queue '" + shown +
            "' runs as many as it may; settle them, or wq queue set " + shown + " --group-limit N";
   }
   if (!at_limit) {
-    return waiting + ": the rate of queue '" + shown + "' allows the next one in " +
-           format_duration(stats.rate_wait_ms) + "; wq queue set " + shown + " --rate RATE";
+    return waiting + ": the rate of queue '" + shown +
+           (all_parked ? "' or of its rate keys, or their throttle," : "'") +
+           " allows the next one in " + format_duration(stats.rate_wait_ms) + "; wq queue set " +
+           shown + (all_parked ? " --key-rate RATE, --throttle THROTTLE" : " --rate RATE");
   }
   return waiting + ": queue '" + shown + "' has " + format_count(held) +
          " leased or running, as many as its max running allows; settle them, or wq queue set " +
@@ -129,7 +154,10 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
                {"job ttl", Align::right},
                {"limit"},
                {"dead letters"},
+               {"payloads"},
                {"rate"},
+               {"key rate"},
+               {"throttle"},
                {"group limit", Align::right},
                {"version", Align::right}});
   for (const std::string& name : names) {
@@ -143,13 +171,18 @@ void tell_configs(Context& context, const Store& store, const std::vector<std::s
       context.out().record(record);
     } else {
       const bool both = config.status == WQ_STATUS_DISABLED && config.consumers_paused != 0;
-      table.add({printable(name, 60), both ? "disabled, paused" : status_name(config.status),
-                 config.max_running == 0 ? "no limit" : format_count(config.max_running),
-                 format_count(config.max_retries), format_exact_duration(config.lease_ms),
-                 durability_name(config.durability), backoff_text(config),
-                 config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
-                 limits_text(config), dead_caps_text(config), rate_text(config),
-                 format_count(config.group_limit), std::to_string(config.version)});
+      table.add(
+          {printable(name, 60), both ? "disabled, paused" : status_name(config.status),
+           config.max_running == 0 ? "no limit" : format_count(config.max_running),
+           format_count(config.max_retries), format_exact_duration(config.lease_ms),
+           durability_name(config.durability), backoff_text(config),
+           config.job_ttl_ms == 0 ? "none" : format_exact_duration(config.job_ttl_ms),
+           limits_text(config), dead_caps_text(config),
+           rate_text({config.rate_count, config.rate_burst, config.rate_window_ms}),
+           rate_text({config.key_rate_count, config.key_rate_burst, config.key_rate_window_ms}),
+           throttle_text(
+               {config.throttle_count, config.throttle_window_ms, config.throttle_cool_ms}),
+           format_count(config.group_limit), packing_text(config), std::to_string(config.version)});
     }
   }
   if (!table.empty()) table.print(context.out());

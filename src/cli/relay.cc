@@ -269,7 +269,7 @@ int run_relay(Context& context, const RelayOptions& options) {
   const relay::Options how = relay_options(options);
   auto primary = relay::make_redis(redis_options(options));
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
-  if (!options.rate.empty()) parse_rate("--rate", options.rate, config);
+  if (!options.rate.empty()) set_rate(options.rate, config);
   const Store store = context.open_store({OpenMode::create, false, 0});
   try {
     relay::Relay relay(store.get(), how, std::move(primary));

@@ -145,6 +145,16 @@ void tell_settled(Output& out, const wq_token& token, const Settled& settled, Se
   out.record(outcome_record(outcome).add("dead", settled.dead));
 }
 
+// Nobody else would say that a result is lost.
+void tell_lost_result(Output& out, wq_queue* queue, const std::string& name) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  wq_error err = WQ_ERROR_INIT;
+  check(wq_queue_get_config(queue, &config, &err), err);
+  if (config.keep_done_count != 0 || config.keep_done_age_ms != 0) return;
+  out.warning("queue '" + printable(name, 60) +
+              "' keeps no history, so the result is not kept; see wq queue set --keep-done");
+}
+
 }  // namespace
 
 int run_settle(Context& context, SettleKind kind, const SettleOptions& options) {
@@ -161,6 +171,7 @@ int run_settle(Context& context, SettleKind kind, const SettleOptions& options) 
       const bool dead = options.dead || (kind == SettleKind::nack && mine.last_attempts[i]);
       all[mine.places[i]] = {codes[i], codes[i] == WQ_OK && dead};
     }
+    if (!options.result.empty()) tell_lost_result(context.out(), mine.queue.get(), name);
   }
   const std::string done = outcome_name(kind, options.dead);
   uint64_t settled = 0, dead = 0;

@@ -25,7 +25,7 @@ constexpr uint64_t line_bytes_max = 128 << 20;
 
 // One line. The structs of wq.h point into the rest, so it stays where it is.
 struct Operation {
-  std::string queue, key, value, if_value, error;
+  std::string queue, key, value, if_value, error, result;
   std::vector<JobDraft> job;  // one, for an enqueue
   std::unique_ptr<SpecList> spec;
   wq_settle_item settle = WQ_SETTLE_ITEM_INIT;
@@ -93,6 +93,8 @@ void read_settle(const std::string& name, Line& line, Operation& out) {
   }
   if (line.has_bytes("error")) out.error = line.bytes("error");
   out.settle.error = bytes_of(out.error);
+  if (name == "ack" && line.has_bytes("result")) out.result = line.bytes("result");
+  out.settle.result = bytes_of(out.result);
   line.finish();
   out.op.settle = &out.settle;
 }

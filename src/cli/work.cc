@@ -245,7 +245,7 @@ void Worker::lease() {
   ask_at_ = steady_clock::now() + milliseconds(poll_ready_ms);
 }
 
-// A queue is not empty because its rate lets no job begin just now.
+// A queue is not empty because its rate, or that of its keys, lets no job begin just now.
 bool Worker::rate_holds_back() const {
   if (options_.once) return false;
   for (wq_queue* queue : handles_) {
@@ -253,7 +253,7 @@ bool Worker::rate_holds_back() const {
     wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
     check(wq_queue_get_stats(queue, &stats, &err), err);
     const bool active = stats.status == WQ_STATUS_ACTIVE;
-    if (active && stats.rate_wait_ms > 0 && stats.ready > stats.parked) return true;
+    if (active && stats.rate_wait_ms > 0 && stats.ready > 0) return true;
   }
   return false;
 }

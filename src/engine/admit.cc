@@ -70,20 +70,56 @@ Status admit_backoff(const Backoff& backoff) {
 
 namespace {
 
-Status admit_rate(const RateLimit& rate) {
+// `name` is that of its fields, which the caller knows it by.
+Status admit_rate(const RateLimit& rate, const std::string& name) {
   if (rate.count == 0) {
     return rate == RateLimit() ? Status()
-                               : invalid("rate_count: is 0, but there is a window or burst");
+                               : invalid(name + "_count: is 0, but there is a window or burst");
   }
   if (rate.count > rate_count_max) {
-    return invalid("rate_count: " + std::to_string(rate.count) + " is over the limit of 1000000");
+    return invalid(name + "_count: " + std::to_string(rate.count) +
+                   " is over the limit of 1000000");
   }
   if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) {
-    return invalid("rate_window_ms: " + std::to_string(rate.window_ms) +
+    return invalid(name + "_window_ms: " + std::to_string(rate.window_ms) +
                    " is not within 1 ms and 366 days");
   }
   if (rate.burst >= 1 && rate.burst <= rate.count) return {};
-  return invalid("rate_burst: " + std::to_string(rate.burst) + " is not within 1 and rate_count");
+  return invalid(name + "_burst: " + std::to_string(rate.burst) + " is not within 1 and " + name +
+                 "_count");
+}
+
+Status admit_throttle(const Throttle& throttle) {
+  if (throttle.count == 0) {
+    return throttle == Throttle()
+               ? Status()
+               : invalid("throttle_count: is 0, but there is a window or a time to cool down");
+  }
+  if (throttle.count > throttle_count_max) {
+    return invalid("throttle_count: " + std::to_string(throttle.count) +
+                   " is over the limit of 100");
+  }
+  const auto in_range = [](int64_t ms) { return ms >= 1 && ms <= rate_window_ms_max; };
+  if (!in_range(throttle.window_ms)) {
+    return invalid("throttle_window_ms: " + std::to_string(throttle.window_ms) +
+                   " is not within 1 ms and 366 days");
+  }
+  if (in_range(throttle.cool_ms)) return {};
+  return invalid("throttle_cool_ms: " + std::to_string(throttle.cool_ms) +
+                 " is not within 1 ms and 366 days");
+}
+
+Status admit_overlap(const JobTraits& traits) {
+  if (traits.overlap > overlap_rule_last) {
+    return invalid("overlap: is no WQ_OVERLAP_... constant");
+  }
+  if (traits.overlap != OverlapRule::park && traits.group.empty()) {
+    return invalid("overlap: is set, but there is no group");
+  }
+  if ((traits.overlap == OverlapRule::release) != (traits.overlap_ms != 0)) {
+    return invalid("overlap_ms: goes with WQ_OVERLAP_RELEASE, and is 1 or more there");
+  }
+  return admit_delay_ms("overlap_ms", traits.overlap_ms);
 }
 
 Status admit_group_limit(uint32_t limit, uint32_t least) {
@@ -94,6 +130,12 @@ Status admit_group_limit(uint32_t limit, uint32_t least) {
 
 }  // namespace
 
+Status admit_tenant(std::string_view tenant) {
+  if (tenant.size() <= key_bytes_max) return {};
+  return Status(Code::too_large,
+                "tenant: has " + std::to_string(tenant.size()) + " bytes, the limit is 512");
+}
+
 Status admit_group(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) {
     return Status(Code::too_large,
@@ -102,7 +144,25 @@ Status admit_group(const JobTraits& traits) {
   if (traits.group_limit != 0 && traits.group.empty()) {
     return invalid("group_limit: is set, but there is no group");
   }
+  WQ_TRY(admit_overlap(traits));
   return admit_group_limit(traits.group_limit, 0);
+}
+
+Status admit_rate_key(const JobTraits& traits) {
+  if (traits.rate_key.size() > key_bytes_max) {
+    return Status(Code::too_large, "rate_key: has " + std::to_string(traits.rate_key.size()) +
+                                       " bytes, the limit is 512");
+  }
+  if (traits.rate_cost < 1 || traits.rate_cost > rate_count_max) {
+    return invalid("rate_cost: " + std::to_string(traits.rate_cost) +
+                   " is not within 1 and 1000000");
+  }
+  if (traits.rate_key.empty()) {
+    return traits.rate_cost == 1 ? Status()
+                                 : invalid("rate_cost: is set, but there is no rate_key");
+  }
+  if (traits.group.empty()) return {};
+  return Status(Code::unsupported, "rate_key: can not be set together with group");
 }
 
 Status admit_queue_config(const QueueConfig& config) {
@@ -123,8 +183,13 @@ Status admit_queue_config(const QueueConfig& config) {
   if (config.pause_kept && config.status != QueueStatus::disabled) {
     return invalid("consumers_paused: goes with status disabled only");
   }
+  if (config.compress_min_bytes > payload_bytes_absolute_max) {
+    return invalid("compress_min_bytes: is over 256 MiB");
+  }
   WQ_TRY(admit_delay_ms("keep_done_age_ms", config.keep_done_age_ms));
-  WQ_TRY(admit_rate(config.rate));
+  WQ_TRY(admit_rate(config.rate, "rate"));
+  WQ_TRY(admit_rate(config.key_rate, "key_rate"));
+  WQ_TRY(admit_throttle(config.throttle));
   WQ_TRY(admit_group_limit(config.group_limit, 1));
   return admit_backoff(config.backoff);
 }
@@ -262,6 +327,8 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
   }
   WQ_TRY(admit_job_times(spec, now_ms));
   WQ_TRY(admit_group(spec.traits));
+  WQ_TRY(admit_tenant(spec.traits.tenant));
+  WQ_TRY(admit_rate_key(spec.traits));
   WQ_TRY(admit_backoff(spec.backoff));
   const JobTraits& traits = spec.traits;
   const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;

@@ -25,7 +25,9 @@ Status admit_backoff(const Backoff& backoff);
 Status admit_delay_ms(const char* field, int64_t delay_ms);  // 0 .. delay_ms_max
 Status admit_lease_ms(const char* field, int64_t lease_ms);  // 1 .. lease_ms_max
 Status admit_settle(const SettleItem& item);
+Status admit_tenant(std::string_view tenant);
 Status admit_group(const JobTraits& traits);
+Status admit_rate_key(const JobTraits& traits);
 Status admit_traits(const JobTraits& traits);
 bool has_times(const JobSpec& spec);  // admit_job() needs to know what time it is
 Status admit_key(const char* field, std::string_view key);  // 1 .. key_bytes_max bytes

@@ -80,7 +80,7 @@ Status apply_configure(State& state, const Command& command, Queue* queue) {
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
-  state.settle_gates(queue);
+  state.rebase_keys(queue, command.now_ms);
   state.want_wake(queue);  // resumed, or a higher limit
   return {};
 }
@@ -123,10 +123,21 @@ Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn,
   return {};
 }
 
-Status apply_enqueue(State& state, const Command& command, Queue* queue) {
+Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effects);
+
+// The ids of new jobs are in the record. They are taken before anything is done: the job that a
+// debounced one takes the place of, or that is dropped, may end a batch, which makes another job.
+Status take_ids(State& state, const Command& command) {
   for (const NewJob& fresh : command.jobs) {
     if (fresh.id < state.next_job_id) return misfit_job(command, fresh.id, "exists already");
     state.next_job_id = fresh.id + 1;
+  }
+  for (const Command& part : command.parts) WQ_TRY(take_ids(state, part));
+  return {};
+}
+
+Status apply_enqueue(State& state, const Command& command, Queue* queue) {
+  for (const NewJob& fresh : command.jobs) {
     Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
     job->priority = fresh.priority;
     job->max_attempts = fresh.max_attempts;
@@ -142,8 +153,6 @@ Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   return {};
 }
 
-// The new jobs come first: their ids are in the record, and the end of a dropped one may make
-// another job.
 Status apply_drop(State& state, const Command& command, Queue* queue) {
   WQ_TRY(apply_enqueue(state, command, queue));
   for (const JobId id : command.ids) {
@@ -160,6 +169,7 @@ Status apply_drop(State& state, const Command& command, Queue* queue) {
 
 Status apply_lease(State& state, const Command& command) {
   if (command.first_generation < state.next_generation) return misfit(command, "old generation");
+  state.pass_time(command.now_ms);
   Generation generation = command.first_generation;
   size_t i = 0;
   for (const LeaseGroup& group : command.groups) {
@@ -172,6 +182,7 @@ Status apply_lease(State& state, const Command& command) {
       if (!job || job->queue != queue || job->state != JobState::ready) {
         return misfit_job(command, command.ids[i], "is not ready");
       }
+      state.take_turn(*job);
       state.leave(job);
       if (!WQ_PLANTED(attempt_counted_late)) ++job->attempts;
       const bool keep = WQ_PLANTED(replay_keeps_generation) && job->replays > 0;
@@ -218,7 +229,10 @@ void apply_nack(State& state, Job* job, const SettleItem& item, int64_t now_ms) 
     state.observer->nacked(*job, item.error, !(item.flags & settle_no_exception));
   }
   ++queue->totals.nacked;
-  if (!(item.flags & settle_no_exception)) ++job->exceptions;
+  if (!(item.flags & settle_no_exception)) {
+    ++job->exceptions;
+    if (job->traits) on_exception(state, *job, now_ms);
+  }
   if (item.flags & settle_priority) job->priority = item.priority;
   if (!item.error.empty()) state.set_error(job, item.error);
   retry_or_bury(state, job, now_ms, told_reason(item), item.delay_ms,
@@ -381,6 +395,7 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_drop(state, command, queue);
     case CommandType::rate_rebase:
       queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
+      state.rebase_keys(queue, command.now_ms);
       return {};
     default:
       return misfit(command, "unknown type");
@@ -399,6 +414,13 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 }
 
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
+  WQ_TRY(take_ids(state, command));
+  return apply_part(state, command, lsn, effects);
+}
+
+namespace {
+
+Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effects) {
   switch (command.type) {
     case CommandType::open:
       return apply_open(state, command);
@@ -420,10 +442,12 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
     case CommandType::transact:  // whoever made it has checked all of them before
-      for (const Command& part : command.parts) WQ_TRY(apply(state, part, lsn, effects));
+      for (const Command& part : command.parts) WQ_TRY(apply_part(state, part, lsn, effects));
       return {};
     case CommandType::expire_jobs:
       return apply_expire_jobs(state, command);
+    case CommandType::overlap:
+      return apply_overlap(state, command);
     case CommandType::key_forget:
       return apply_key_forget(state, command);
     case CommandType::batch_create:
@@ -438,5 +462,7 @@ Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
       return apply_to_queue(state, command, lsn, effects);
   }
 }
+
+}  // namespace
 
 }  // namespace wq

@@ -22,6 +22,7 @@ Status apply_import(State& state, const Command& command);
 
 // Likewise, in apply_limits.cc.
 Status apply_expire_jobs(State& state, const Command& command);
+Status apply_overlap(State& state, const Command& command);
 Status apply_reprioritise(State& state, const Command& command, Queue* queue);
 Status apply_progress(State& state, const Command& command, Queue* queue);
 

@@ -29,6 +29,25 @@ Status apply_expire_jobs(State& state, const Command& command) {
   return {};
 }
 
+// It is decided when the lease comes to them, so they never were leased and no attempt is counted.
+Status apply_overlap(State& state, const Command& command) {
+  for (const JobId id : command.ids) {
+    Job* job = state.find_live(id);
+    const bool fits = job && job->state == JobState::ready && job->traits &&
+                      job->traits->overlap != OverlapRule::park;
+    if (!fits) return misfit_job(id, "waits for its group");
+    state.leave(job);
+    if (job->traits->overlap == OverlapRule::skip) {
+      ++job->queue->totals.skipped;
+      state.end(job, EndReason::skipped, command.now_ms);
+    } else {
+      ++job->queue->totals.released;
+      state.enter_delayed(job, command.now_ms, command.now_ms + job->traits->overlap_ms);
+    }
+  }
+  return {};
+}
+
 // To the tail of its new priority, also if that is the old one: the job may have come from the
 // store for this, and then it stands in no lane yet. It counts as ready from now on, so that a lane
 // stays in the order of that moment.

@@ -52,6 +52,7 @@ enum class CommandType : uint16_t {
   dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
   drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
+  overlap = 29,         // now_ms, ids: ready jobs whose group is full and that do not wait for it
 };
 
 struct NewJob {
@@ -77,6 +78,7 @@ enum SettleFlags : uint8_t {
   // ack: a chain goes on. It says nothing that apply() does not know, but the record is longer for
   // it: what is lost with the unsynced end of the log can not have used up the gap of the ids.
   settle_chain = 8,
+  settle_sealed = 16,  // ack: `result` is sealed
 };
 
 struct SettleItem {

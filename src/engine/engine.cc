@@ -113,6 +113,7 @@ Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   tell_queue_event(command, effects->count);
   if (!followers_.empty()) wake_followers();
   if (!state_.wake_queue.empty()) wake_waiters(command.type);
+  if (std::exchange(state_.gate_timer_moved, false)) wake_for_timers();
   if (state_.dead_trim_ms == 0 && maintenance_due_ns_ != 0) maintenance_wake_.notify_one();
   note_pressure();
   return lsn;

@@ -37,6 +37,7 @@
 #include "engine/key_plan.h"
 #include "engine/kv.h"
 #include "engine/observer.h"
+#include "engine/packing.h"
 #include "engine/record.h"
 #include "engine/residency.h"
 #include "engine/state.h"
@@ -74,6 +75,8 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const StoreOptions&)> open_store = open_rocks_store;
   // For the identity of a new store, and the seed of what is drawn (the jitter of retries).
   std::function<uint64_t()> entropy = os_entropy;
+  RandomBytes random_bytes = os_random_bytes;  // for data keys and nonces; called on any thread
+  const Keyring* keyring = nullptr;            // that payloads are sealed with; null = no keys
   // Tests: called where a checkpoint lets callers in between two of its steps, as a caller that
   // gets in just there. No lock is held but the one of checkpoints; it must not run another.
   std::function<void()> between_steps;
@@ -111,9 +114,10 @@ struct JobSpec {
   uint8_t priority = default_priority;
   uint32_t max_attempts = 0;
   Backoff backoff;
-  JobTraits traits;                 // but for the chain, which is made of the field `chain`
-  int64_t debounce_ms = 0;          // with KeyRule::debounce: how long each one puts the start off
-  bool dry_run = false;             // only answer what an enqueue would answer; enqueue only
+  JobTraits traits;         // but for the chain, which is made of the field `chain`
+  int64_t debounce_ms = 0;  // with KeyRule::debounce: how long each one puts the start off
+  bool dry_run = false;     // only answer what an enqueue would answer; enqueue only
+  EncryptWish encrypt = EncryptWish::by_queue;
   std::span<const NextSpec> chain;  // enqueued one after another, each by the ack of the one before
 };
 
@@ -155,6 +159,10 @@ struct JobView {
   std::string last_error;
   std::string progress;
   BodyRef body;  // an Envelope, verified
+  // Of the job as it is stored; in the body of a view that a call hands out it is undone.
+  Packing packing;
+  KeyId key_id = 0;              // that it is sealed with; 0 = it is not
+  Code payload_code = Code::ok;  // else why the body has no payload
   uint64_t batch = 0;
   uint32_t chain_jobs = 0;       // that follow it
   bool batch_cancelled = false;  // it should stop
@@ -227,7 +235,7 @@ struct QueueStats {
   Rates rates;
   Histogram lease_wait_ms;
   AttemptCounts attempts;
-  uint64_t parked = 0;       // ready jobs that wait for a slot of their group
+  uint64_t parked = 0;       // ready jobs that wait for their group or rate key
   int64_t rate_wait_ms = 0;  // until the rate lets the next job begin; 0 = now
 };
 
@@ -283,6 +291,18 @@ enum ConfigField : uint32_t {
   config_keep_done = 2048,  // keep_done_count and keep_done_age_ms together
   config_rate = 1u << 24,
   config_group_limit = 1u << 25,
+  config_encrypt = 1u << 26,
+  config_compress = 1u << 27,
+  config_key_rate = 1u << 28,
+  config_throttle = 1u << 29,
+};
+
+// One key that is known, or that something in the store is sealed with.
+struct KeyUse {
+  KeyId id = 0;
+  uint64_t payloads = 0;
+  bool known = false;  // of the keyring
+  bool current = false;
 };
 
 struct CheckpointContent;
@@ -340,6 +360,9 @@ struct DoneJob {
   uint32_t replays = 0;
   uint8_t priority = 0;
   std::string result;
+  bool sealed = false;          // as it is stored
+  KeyId key_id = 0;             // that it is sealed with; 0 = it is not
+  Code result_code = Code::ok;  // else why it is empty
 };
 
 struct DonePage {
@@ -363,6 +386,10 @@ struct CronView {
   CronState state;
   std::string problem;  // why the last slots could not be told; empty = none
   std::string row;      // a CronRow, verified
+  // Of its payload, if that is packed in the row.
+  std::vector<std::byte> payload;
+  KeyId key_id = 0;
+  Code payload_code = Code::ok;  // else why it is empty
 };
 
 struct CronPage {
@@ -482,6 +509,10 @@ class Engine {
   // Rows whose keys begin with `prefix` and are greater than `after`, in order of the keys.
   Result<KvPage> kv_list(std::string_view prefix, std::string_view after, size_t limit);
 
+  // ---- keys of payloads (engine_payload.cc)
+  // By id. As of a moment after the call began; jobs that have ended may still be counted.
+  Result<std::vector<KeyUse>> key_use();
+
   // ---- transactions (engine_transact.cc)
   // All of the operations in one record, or none: then `failed` is the index of the one that was
   // refused (ops.size(): it was none of them), and the status says why. All are judged by the state
@@ -588,19 +619,22 @@ class Engine {
   struct LaneId {
     QueueId queue = 0;
     uint8_t priority = 0;
-    std::string group;  // set: its line
+    std::string gate;  // set: the line of this group, rate key or tenant
 
     LaneId() = default;
     LaneId(const Queue& of, const Lane& lane)
-        : queue(of.id), priority(lane.priority), group(lane.gate ? lane.gate->key : "") {}
+        : queue(of.id), priority(lane.priority), gate(lane.gate ? lane.gate->name : "") {}
   };
-  enum class Selection : uint8_t { found, none, refill, expired };
+  enum class Selection : uint8_t { found, none, refill, expired, blocked };
   Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
+  Selection select_blocked(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   struct PickEnd {
     const Lane* cold = nullptr;
     const Lane* expired = nullptr;
+    const Lane* blocked = nullptr;
+    bool stop = false;  // no job of another priority may follow
   };
   uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                 PickEnd& end) WQ_REQUIRES(mutex_);
@@ -653,6 +687,31 @@ class Engine {
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
 
+  // ---- packed payloads (engine_payload.cc)
+  const Keyring& keyring() const;
+  PackPolicy pack_policy(QueueId id);
+  PackTarget pack_target(QueueId id);
+  std::vector<PackTarget> chain_targets(QueueId id, const JobSpec& spec);
+  Result<Bytes> job_envelope(Packer& packer, Encoder& encoder, QueueId id, const JobSpec& spec,
+                             int64_t now_ms);
+  Result<OwnPayload> pack_batch_job(Packer& packer, const NextSpec* next);
+  Status seal_result(QueueId id, SettleItem& item, std::string& storage);
+  void note_packing(const QueueConfig& config);
+  Status refuse_without_keys(const Queue& queue) const;
+  Result<Bytes> imported_envelope(Packer& packer, Encoder& encoder, const JobImage& job,
+                                  const PackTarget& target);
+  Status open_view(JobView& view) const;
+  void open_schedule(CronView& view) const;
+  std::string plain_schedule(std::string_view stored, std::string_view queue_name) const;
+  void open_done(DoneJob& job, std::string_view queue_name) const;
+  Status give_up(QueueId queue, const JobView& job, const Status& why);
+  Status open_leased(std::span<const QueueId> queues, std::vector<JobView>& jobs);
+  // get(), dead_list() and lease(), with payloads as they are stored.
+  Result<JobView> find_job(QueueId queue, JobId id);
+  Result<DeadPage> dead_page(QueueId queue, const DeadQuery& query);
+  Result<DonePage> done_page(QueueId queue, uint64_t cursor, size_t limit, std::string& queue_name);
+  Status take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn);
+
   // ---- side tables (engine_internal.h, engine_kv.cc)
   void drop_clean_rows(Family family) WQ_REQUIRES(mutex_);
   template <typename Body>
@@ -662,6 +721,7 @@ class Engine {
   // ---- transactions (engine_transact.cc)
   struct Transaction;
   Status build(Transaction& txn) WQ_REQUIRES(mutex_);
+  KeyPlan& plan_of(Transaction& txn, QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_op(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_enqueue(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
   Status build_settle(Transaction& txn, size_t i, int64_t now_ms) WQ_REQUIRES(mutex_);
@@ -681,7 +741,7 @@ class Engine {
   Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
       WQ_REQUIRES(mutex_);
   Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
-                       std::span<const Bytes> envelopes, CallOptions& call,
+                       std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
                        std::span<EnqueueOutcome> outcomes);
   Status admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t& accepted);
   Status enqueue_one(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
@@ -691,7 +751,7 @@ class Engine {
   Result<bool> forget_keys_of_cleared(QueueId queue) WQ_REQUIRES(checkpoint_mutex_);
 
   // ---- chains, batches (engine_batch.cc)
-  class BatchPins;
+  class RowPins;
   Status admit_next_queue(const std::string& field, std::string_view queue) const
       WQ_REQUIRES(mutex_);
   Status admit_chain_queues(const JobSpec& spec) const WQ_REQUIRES(mutex_);
@@ -752,6 +812,7 @@ class Engine {
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  void open_gates(int64_t now_ms) WQ_REQUIRES(mutex_);
   void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
   void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status load_delays() WQ_REQUIRES(mutex_);
@@ -822,7 +883,7 @@ class Engine {
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
-  std::vector<GroupGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
+  std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
@@ -842,8 +903,9 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> memory_full_{false};           // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};             // free space is below the reserve
+  std::atomic<bool> packs_{false};        // a queue is, or was, configured to pack payloads
+  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
+  std::atomic<bool> disk_full_{false};    // free space is below the reserve
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;

@@ -82,26 +82,30 @@ Status Engine::admit_to_batch(BatchId batch) const {
 
 // ---- rows that a command changes
 
-Engine::BatchPins::~BatchPins() {
+Engine::RowPins::~RowPins() {
   if (taken_ == 0) return;
   MutexLock lock(engine_.mutex_);
-  for (size_t i = 0; i < taken_; ++i) engine_.state_.side(Family::batch).unpin(keys_[i]);
+  for (size_t i = 0; i < taken_; ++i) engine_.state_.side(family_).unpin(keys_[i]);
 }
 
-void Engine::BatchPins::add(BatchId batch) {
+void Engine::RowPins::add(BatchId batch) {
   if (batch == 0) return;
   std::string key = batch_row_key(batch);
-  if (keys_.empty() || keys_.back() != key) keys_.push_back(std::move(key));
+  if (keys_.empty() || keys_.back() != key) add_row(std::move(key));
 }
 
-Status Engine::BatchPins::take() {
+void Engine::RowPins::add_row(std::string key) {
+  keys_.push_back(std::move(key));
+}
+
+Status Engine::RowPins::take() {
   if (keys_.empty()) return {};
   const auto pin = [this]() -> Status {
     engine_.mutex_.assert_held();
-    for (; taken_ < keys_.size(); ++taken_) engine_.state_.side(Family::batch).pin(keys_[taken_]);
+    for (; taken_ < keys_.size(); ++taken_) engine_.state_.side(family_).pin(keys_[taken_]);
     return {};
   };
-  return engine_.with_rows(Family::batch, keys_, pin);
+  return engine_.with_rows(family_, keys_, pin);
 }
 
 // Replay: those of the batches that new jobs join, and those that a command of a batch names.
@@ -123,6 +127,9 @@ Result<uint64_t> Engine::batch_create(const BatchSpec& spec, CallOptions& call) 
   WQ_ENTER();
   WQ_TRY(admit_batch_job("on_complete", spec.on_complete));
   WQ_TRY(admit_batch_job("on_failure", spec.on_failure));
+  Packer packer(keyring(), environment_.random_bytes);
+  WQ_TRY_SET(const OwnPayload complete, pack_batch_job(packer, spec.on_complete));
+  WQ_TRY_SET(const OwnPayload failure, pack_batch_job(packer, spec.on_failure));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
   BatchId batch = 0;
@@ -136,8 +143,8 @@ Result<uint64_t> Engine::batch_create(const BatchSpec& spec, CallOptions& call) 
     row.created_ms = command.now_ms;
     std::string on_complete;
     std::string on_failure;
-    if (spec.on_complete) on_complete = encode_batch_job(*spec.on_complete, batch);
-    if (spec.on_failure) on_failure = encode_batch_job(*spec.on_failure, batch);
+    if (spec.on_complete) on_complete = encode_batch_job(*spec.on_complete, complete, batch);
+    if (spec.on_failure) on_failure = encode_batch_job(*spec.on_failure, failure, batch);
     row.on_complete = on_complete;
     row.on_failure = on_failure;
     const std::string encoded = encode_batch_row(row);

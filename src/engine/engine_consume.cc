@@ -1,5 +1,7 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
+#include <deque>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/admit.h"
@@ -7,6 +9,7 @@
 #include "engine/engine_internal.h"
 #include "engine/follow_up.h"
 #include "engine/job_limits.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -28,6 +31,11 @@ Status admit_lease(const LeaseRequest& request) {
 [[maybe_unused]] Generation holder(const State& state, JobId id) {
   const Job* job = state.find_live(id);
   return job ? job->generation : 0;
+}
+
+// It is told only when a lease comes to the job whether its group has a slot for it.
+bool guards_overlap(const Job& job) {
+  return job.traits && job.traits->overlap != OverlapRule::park && !WQ_PLANTED(overlap_unguarded);
 }
 
 // A ready job has a timer if it is to end by itself.
@@ -99,6 +107,7 @@ Status Engine::resolve(const LeaseRequest& request, std::vector<Queue*>& queues)
   queues.clear();
   for (const QueueId id : request.queues) {
     WQ_TRY_SET(Queue * queue, queue_for(id));
+    WQ_TRY(refuse_without_keys(*queue));
     queues.push_back(queue);
   }
   return {};
@@ -125,9 +134,12 @@ uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
 
 // After a step back of the clock the wait is counted from now.
 Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
-  for (const Queue* queue : queues) {
+  for (Queue* queue : queues) {
     const int64_t tat_ns = queue->rate_tat_ns;
-    if (rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
+    const bool went_back = now_ms < std::exchange(queue->keys_ms, now_ms);
+    const bool keys =
+        went_back && state_.keys_ahead(*queue, now_ms) && !WQ_PLANTED(key_clock_ignored);
+    if (!keys && rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
     Command& command = begin(CommandType::rate_rebase, now_ms);
     command.queue = queue->id;
     WQ_TRY(commit(command).take_status());
@@ -143,20 +155,27 @@ void Engine::want_refill(Queue* queue, Lane& lane) {
 }
 
 // Names up to `most` jobs of one priority in command_. `end` tells if it stopped at a job that is
-// only in the store, or at one that did not start in time.
+// only in the store, at one that did not start in time, or at one that does not wait for its group.
 uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                       PickEnd& end) {
-  LanePicker picker(lane, picked_);
+  TurnPicker picker(lane, picked_, now.wall_ms);
   uint32_t taken = 0;
   Queue* queue = nullptr;
   while (taken < most) {
     Job* job = picker.next();
     if (!job) {
       end.cold = picker.cold();
+      end.stop = picker.ended();
       break;
     }
     if (has_expired(*job, now.wall_ms)) {
       end.expired = &State::lane_of(job);
+      end.stop = true;
+      break;
+    }
+    if (guards_overlap(*job) && !state_.pick_slot(*job, picked_)) {
+      end.blocked = &State::lane_of(job);
+      end.stop = true;
       break;
     }
     queue = job->queue;
@@ -173,20 +192,22 @@ uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, co
 
 // The gates that pick() has counted in go back to what they are; lines that run short are read on.
 void Engine::let_picked_go() {
-  for (GroupGate* gate : picked_) {
+  for (KeyGate* gate : picked_) {
     for (const auto& line : gate->lines) {
       if (line->cold_count > 0 && line->head_count <= gate->picked) {
         want_refill(gate->queue, *line);
       }
     }
     gate->picked = 0;
+    if (gate->lines.empty()) state_.settle_gate(*gate);  // may have been made for this lease
+    gate->passed_over = false;
   }
   picked_.clear();
 }
 
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
-// the very first of them is only in the store, in lane `cold`, and `expired` when it should have
-// ended by now; one that comes later just ends the list.
+// the very first of them is only in the store, in lane `cold`, `expired` when it should have ended
+// by now, and `blocked` when its group is full; one that comes later just ends the list.
 Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<Queue*>& queues,
                                  const Now& now, LaneId& cold) {
   Command& command = begin(CommandType::lease, now.wall_ms);
@@ -196,6 +217,7 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
   bool refill = false;
   bool stop = false;
   const Lane* expired = nullptr;
+  const Lane* blocked = nullptr;
   for (Queue* queue : queues) {
     if (left == 0 || stop) break;
     if (!queue->consumable()) continue;
@@ -208,19 +230,19 @@ Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<
       PickEnd end;
       taken += pick(request, *lane, allowed - taken, now, end);
       if (end.cold) {
-        refill = stop = true;
+        refill = true;
         cold = LaneId(*queue, *end.cold);
       }
-      if (end.expired) {
-        expired = end.expired;
-        stop = true;
-      }
+      expired = end.expired;
+      blocked = end.blocked;
+      stop = end.stop;
       if (taken == allowed || stop) break;
     }
     left -= taken;
   }
   let_picked_go();
   if (expired && command.ids.empty()) return select_expired(*expired, now);
+  if (blocked && command.ids.empty()) return select_blocked(*blocked, now);
   if (!command.ids.empty()) return Selection::found;
   return refill ? Selection::refill : Selection::none;
 }
@@ -236,6 +258,18 @@ Engine::Selection Engine::select_expired(const Lane& lane, const Now& now) {
   return Selection::expired;
 }
 
+// Fills command_ with what stands at the head of the lane and finds its group full.
+Engine::Selection Engine::select_blocked(const Lane& lane, const Now& now) {
+  Command& command = begin(CommandType::overlap, now.wall_ms);
+  for (const Job* job = lane.head.front(); job; job = lane.head.next(job)) {
+    if (command.ids.size() == due_step_max || !guards_overlap(*job)) break;
+    if (has_expired(*job, now.wall_ms) || state_.pick_slot(*job, picked_)) break;
+    command.ids.push_back(job->id);
+  }
+  let_picked_go();
+  return Selection::blocked;
+}
+
 Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
                              const Now& now, std::vector<JobView>& jobs, Lsn& lsn) {
   // Memory for the answer comes first: jobs that are leased must reach the caller.
@@ -245,6 +279,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
     const Job* job = state_.find(command_.ids[i]);
     if (job->last_error) jobs[i].last_error.reserve(job->last_error->size());
     if (job->progress) jobs[i].progress.reserve(job->progress->size());
+    if (job->packed) jobs[i].queue_name = job->queue->name;
   }
   Result<Lsn> committed = commit(command_);
   if (!committed.ok()) {
@@ -288,8 +323,7 @@ Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue
   return {};
 }
 
-Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {
-  WQ_ENTER();
+Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn) {
   WQ_TRY(admit_lease(request));
   const int64_t deadline_ns = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
                                   ? -1
@@ -297,7 +331,6 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
   Waiter waiter;
   waiter.mutex = &mutex_;
   const CancelScope cancel_scope(request.cancel, waiter);
-  Lsn lsn = 0;
   {
     MutexLock lock(mutex_);
     std::vector<Queue*> queues;
@@ -318,8 +351,9 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
       LaneId cold;
       const Selection selection = select(request, queues, at, cold);
       if (selection == Selection::found) break;
-      if (selection == Selection::expired) {
+      if (selection == Selection::expired || selection == Selection::blocked) {
         WQ_TRY(commit(command_).take_status());
+        if (selection == Selection::blocked) wake_for_timers();
         const MutexGap let_callers_in(mutex_);
       } else if (selection == Selection::refill) {
         WQ_TRY(refill_lane(cold));
@@ -335,7 +369,7 @@ Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector
     }
     WQ_TRY(take_selected(request, queues, at, jobs, lsn));
   }
-  return finish(lsn, call, level_for(call, Durability::process));
+  return {};
 }
 
 // ---- holding a lease
@@ -439,13 +473,23 @@ class ClaimScope {
 void complete_settle(const Queue& queue, const Job& job, SettleItem& item) {
   if (!queue.keeps_done()) item.result = {};
   if (item.kind != SettleKind::ack) return;
-  item.flags = job.traits && job.traits->chain_jobs != 0 ? settle_chain : 0;
+  const bool sealed = !item.result.empty() && (item.flags & settle_sealed) != 0;
+  const bool chain = job.traits && job.traits->chain_jobs != 0;
+  item.flags = static_cast<uint8_t>((sealed ? settle_sealed : 0) | (chain ? settle_chain : 0));
 }
 
 Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions& call,
                       std::span<Code> codes) {
   WQ_ENTER();
-  for (const SettleItem& item : items) WQ_TRY(admit_settle(item));
+  std::vector<SettleItem> sealed;
+  std::deque<std::string> sealed_results;
+  for (size_t i = 0; i < items.size(); ++i) {
+    WQ_TRY(admit_settle(items[i]));
+    if (items[i].result.empty()) continue;
+    if (sealed.empty()) sealed.assign(items.begin(), items.end());
+    WQ_TRY(seal_result(id, sealed[i], sealed_results.emplace_back()));
+  }
+  if (!sealed.empty()) items = sealed;
   std::vector<std::string> cut_texts;  // long texts: their bytes stay where they are when it grows
   Lsn lsn = 0;
   Durability level = Durability::power;

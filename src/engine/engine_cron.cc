@@ -103,13 +103,36 @@ Result<std::vector<std::string>> envelopes_of(const CronPlan& plan, const CronRo
     if (envelopes.size() == record_slots_max || bytes > record_envelope_bytes_max) break;
     const std::string slot = std::to_string(plan.slots[envelopes.size()]);
     const std::vector<Header> headers = with_slot(job.headers, name, slot);
-    envelopes.emplace_back(as_text(encoder.envelope(headers, job.payload, job.backoff, now_ms)));
+    // Sealed as that of any job of its queue: see pack_ahead().
+    envelopes.emplace_back(as_text(
+        encoder.envelope(headers, job.payload, job.backoff, now_ms, JobTraits(), job.packing)));
     bytes += envelopes.back().size();
   }
   return envelopes;
 }
 
 }  // namespace
+
+// To compare schedules by: sealing gives other bytes each time. Ends with what was done to the
+// payload, and with which key. Empty: it does not open.
+std::string Engine::plain_schedule(std::string_view stored, std::string_view queue_name) const {
+  const Result<CronRow> row = decode_cron_row(as_bytes(stored));
+  if (!row.ok()) return std::string();
+  const Result<Envelope> job = decode_envelope(row.value().envelope);
+  if (!job.ok()) return std::string();
+  const Envelope& in = job.value();
+  std::vector<std::byte> storage;
+  const Result<Bytes> payload =
+      unpack_payload(keyring(), in, queue_name, sealed_for_any_job, storage);
+  if (!payload.ok()) return std::string();
+  Encoder encoder;
+  CronRow plain = row.value();
+  plain.envelope = encoder.envelope(in.headers, payload.value(), in.backoff, 0);
+  std::string out(as_text(encoder.cron_row(plain)));
+  put_be32(out, in.packing.flags);
+  put_be32(out, in.packing.is_sealed() ? seal_key_id(in.payload) : 0);
+  return out;
+}
 
 // The schedule as it is, with its stored row.
 Result<Engine::CronSnapshot> Engine::cron_snapshot(std::string_view name) {
@@ -152,24 +175,31 @@ Status Engine::cron_put(QueueId id, std::string_view name, const CronSpec& spec,
   WQ_TRY_SET(const Times times, read_times(spec.expression, spec.zone));
   WQ_TRY(wait_for_space());
   Encoder encoder;
+  Packer packer(keyring(), environment_.random_bytes);
+  const PackTarget target = pack_target(id);
   CronRow row{.expression = spec.expression, .zone = spec.zone, .catch_up = spec.catch_up};
   row.max_attempts = spec.job.max_attempts;
   row.priority = spec.job.priority;
-  row.envelope = encoder.envelope(spec.job.headers, spec.job.payload, spec.job.backoff, 0);
+  WQ_TRY_SET(const Packer::Packed packed,
+             packer.pack_ahead(spec.job.payload, target, spec.job.encrypt));
+  row.envelope = encoder.envelope(spec.job.headers, packed.payload, spec.job.backoff, 0,
+                                  JobTraits(), packed.packing);
   const Bytes encoded = encoder.cron_row(row);
   Lsn lsn = 0;
   for (bool done = false; !done;) {
     Result<CronSnapshot> old = cron_snapshot(name);
     if (!old.ok() && old.status().code() != Code::not_found) return old.take_status();
+    const bool same = old.ok() && plain_schedule(old->row, target.queue_name) ==
+                                      plain_schedule(as_text(encoded), target.queue_name);
     MutexLock lock(mutex_);
     WQ_TRY_SET([[maybe_unused]] const Queue* queue, queue_for(id));
     const Schedule* schedule = state_.cron.find(name);
     if (old.ok() != (schedule != nullptr)) continue;
     if (schedule && schedule->put_lsn != old->put_lsn) continue;
+    if (schedule && schedule->queue == id && same) return {};
     if (!schedule && state_.cron.size() >= cron_schedules_max) {
       return Status(Code::full, "the store has 10000 schedules, the limit; remove some");
     }
-    if (schedule && schedule->queue == id && old->row == as_text(encoded)) return {};
     Command& command = begin(CommandType::cron_put);
     command.queue = id;
     command.name = name;
@@ -249,6 +279,7 @@ Result<CronView> Engine::cron_get(std::string_view name) {
   view.problem = std::move(found.problem);
   view.row = std::move(found.row);
   WQ_TRY_SET([[maybe_unused]] const CronRow row, decode_cron_row(as_bytes(view.row)));
+  open_schedule(view);
   return view;
 }
 
@@ -397,14 +428,26 @@ Status Engine::import_schedule(QueueId queue, const CronImage& image, CallOption
                                        "': " + std::to_string(time_ms) + " is no point in time");
     }
   }
+  const Envelope& job = image.job;
+  WQ_TRY(admit_packing(job));
+  const bool packed_already = job.packing.is_packed();
+  if (job.payload.size() > cron_payload_bytes_max + seal_extra_bytes) {
+    return Status(Code::too_large, "payload: is over 1 MiB");
+  }
   CronSpec spec;
-  spec.job.payload = image.job.payload;
+  if (!packed_already) spec.job.payload = job.payload;
   spec.job.headers = image.job.headers;
   spec.job.backoff = image.job.backoff;
   WQ_TRY(admit_schedule(image.name, spec, payload_bytes_absolute_max));
   Encoder encoder;
   CronRow row = image.row;
-  row.envelope = encoder.envelope(image.job.headers, image.job.payload, image.job.backoff, 0);
+  Packer packer(keyring(), environment_.random_bytes);
+  Packer::Packed packed{job.payload, job.packing};
+  if (!packed_already) {
+    WQ_TRY_SET(packed, packer.pack_ahead(job.payload, pack_target(queue), image.encrypt));
+  }
+  row.envelope =
+      encoder.envelope(job.headers, packed.payload, job.backoff, 0, JobTraits(), packed.packing);
   const Bytes encoded = encoder.cron_row(row);
   Lsn lsn = 0;
   {

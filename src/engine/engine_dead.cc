@@ -13,7 +13,7 @@ constexpr uint32_t dead_page_max = 1'000;
 
 }  // namespace
 
-Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
+Result<DeadPage> Engine::dead_page(QueueId id, const DeadQuery& query) {
   WQ_ENTER();
   if (query.limit == 0 || query.limit > dead_page_max) {
     return Status(Code::invalid, "limit: give 1 to 1000");
@@ -106,7 +106,7 @@ Status Engine::change_dead(CommandType type, QueueId id, Token entry, CallOption
 }
 
 Status Engine::dead_replay(QueueId id, Token entry, CallOptions& call) {
-  WQ_TRY_SET(const JobView view, get(id, entry.id));
+  WQ_TRY_SET(const JobView view, find_job(id, entry.id));
   const std::unique_ptr<const JobTraits> traits = trusted_traits(view.body.bytes());
   if (traits && traits->key_rule == KeyRule::until_done) {
     return replay_keyed(id, entry, *traits, call);

@@ -29,7 +29,8 @@ DoneJob job_of(uint64_t seq, const DoneRow& row) {
                  .exceptions = row.exceptions,
                  .replays = row.replays,
                  .priority = row.priority,
-                 .result = std::string(row.result)};
+                 .result = std::string(row.result),
+                 .sealed = row.sealed};
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ Result<DoneJob> Engine::history_get(QueueId id, JobId job_id) {
   };
   WQ_TRY(with_rows(Family::history, {&id_key, 1}, find_seq));
   DoneJob out;
+  std::string queue_name;
   const std::string row_key = done_row_key(id, seq);
   const auto read = [&]() WQ_REQUIRES(mutex_) -> Status {
     WQ_TRY_SET(const Queue* queue, queue_for(id));
@@ -60,14 +62,25 @@ Result<DoneJob> Engine::history_get(QueueId id, JobId job_id) {
     if (!row) return malformed_row();
     if (row->id != job_id || !is_kept(*queue, seq, *row, wall_ms())) return none;
     out = job_of(seq, *row);
+    queue_name = queue->name;
     return {};
   };
   WQ_TRY(with_rows(Family::history, {&row_key, 1}, read));
+  open_done(out, queue_name);
   return out;
 }
 
 Result<DonePage> Engine::history_list(QueueId id, uint64_t cursor, size_t limit) {
   WQ_ENTER();
+  std::string queue_name;
+  WQ_TRY_SET(DonePage page, done_page(id, cursor, limit, queue_name));
+  for (DoneJob& job : page.jobs) open_done(job, queue_name);
+  return page;
+}
+
+// Results as they are stored.
+Result<DonePage> Engine::done_page(QueueId id, uint64_t cursor, size_t limit,
+                                   std::string& queue_name) {
   if (limit == 0 || limit > history_list_max) return Status(Code::invalid, "limit: give 1 to 1000");
   const std::string upper = done_row_key(id, cursor == 0 ? UINT64_MAX : cursor);
   for (;;) {
@@ -93,6 +106,7 @@ Result<DonePage> Engine::history_list(QueueId id, uint64_t cursor, size_t limit)
         .for_each([&](const std::string& key, const std::optional<std::string>& value) {
           if (key >= end && key < upper) rows.insert_or_assign(key, value);
         });
+    queue_name = queue->name;
     DonePage page;
     for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
       if (!at->second) continue;

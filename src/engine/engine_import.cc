@@ -60,13 +60,16 @@ Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
   WQ_TRY(check_time("retry_until_ms", job.envelope.traits.retry_until_ms));
   WQ_TRY(admit_keys(job.envelope.traits));
   WQ_TRY(admit_group(job.envelope.traits));
+  WQ_TRY(admit_tenant(job.envelope.traits.tenant));
+  WQ_TRY(admit_rate_key(job.envelope.traits));
   if (row.key_until_ms < 0) return invalid("key_until_ms: is negative");
+  WQ_TRY(admit_packing(job.envelope));
   const JobTraits& traits = job.envelope.traits;
   if (!traits.chain.empty() && chain_length(as_bytes(traits.chain), traits.batch) == 0) {
     return invalid("chain: is no chain of this job");
   }
   JobSpec spec;
-  spec.payload = job.envelope.payload;
+  spec.payload = job.envelope.packing.is_packed() ? Bytes() : job.envelope.payload;
   spec.headers = job.envelope.headers;
   spec.max_attempts = row.max_attempts;
   spec.backoff = job.envelope.backoff;
@@ -94,6 +97,13 @@ std::string job_text(JobId id) {
 
 }  // namespace
 
+Status admit_packing(const Envelope& envelope) {
+  const Packing& packing = envelope.packing;
+  const char* reason = check_packing(envelope.payload, packing);
+  if (!reason && packing.is_sealed() && seal_key_id(envelope.payload) == 0) reason = "no key id";
+  return reason ? invalid(std::string("packing: ") + reason) : Status();
+}
+
 Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor) {
   WQ_ENTER();
   WQ_TRY(run_checkpoint());
@@ -101,7 +111,7 @@ Status Engine::export_store(std::string_view queue, const ExportVisitor& visitor
   {
     // No checkpoint comes between the cursors: together they show one moment.
     MutexLock no_checkpoint(checkpoint_mutex_);
-    view = std::make_unique<StoreExport>(*store_);
+    view = std::make_unique<StoreExport>(*store_, keyring());
   }
   return view->run(queue, wall_ms(), visitor);
 }
@@ -163,6 +173,7 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
     command.queue = id;
     command.row = import_encoder_.queue_row(row);
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(row.config);
   }
   WQ_TRY(finish(lsn, call, level_for(call, Durability::process)));
   return id;
@@ -214,15 +225,11 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   std::vector<std::pair<size_t, size_t>> places;
   std::vector<std::string> key_rows;
   Encoder encoder;
+  Packer packer(keyring(), environment_.random_bytes);
+  const PackTarget target = pack_target(id);
   for (const JobImage& job : jobs) {
-    const Envelope& in = job.envelope;
-    add_key_rows(id, in.traits, key_rows);
-    JobTraits traits = in.traits;
-    if (!traits.chain.empty()) {
-      traits.chain_jobs = chain_length(as_bytes(traits.chain), traits.batch);
-    }
-    const Bytes envelope =
-        encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, traits);
+    add_key_rows(id, job.envelope.traits, key_rows);
+    WQ_TRY_SET(const Bytes envelope, imported_envelope(packer, encoder, job, target));
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
     places.emplace_back(arena.size(), row.size());
     arena.insert(arena.end(), row.begin(), row.end());

@@ -82,18 +82,21 @@ inline Status no_such_job(JobId id) {
 
 // Keeps the rows of some batches known, whoever has the lock meanwhile (engine_batch.cc). Made and
 // destroyed without the engine's mutex.
-class Engine::BatchPins {
+class Engine::RowPins {
  public:
-  explicit BatchPins(Engine& engine) : engine_(engine) {}
-  ~BatchPins();
-  BatchPins(const BatchPins&) = delete;
-  BatchPins& operator=(const BatchPins&) = delete;
+  explicit RowPins(Engine& engine, Family family = Family::batch)
+      : engine_(engine), family_(family) {}
+  ~RowPins();
+  RowPins(const RowPins&) = delete;
+  RowPins& operator=(const RowPins&) = delete;
 
   void add(uint64_t batch);  // 0: nothing to keep
-  Status take();             // once, with all of them added
+  void add_row(std::string key);
+  Status take();  // once, with all of them added
 
  private:
   Engine& engine_;
+  const Family family_;
   std::vector<std::string> keys_;
   size_t taken_ = 0;  // of them, from the first on
 };
@@ -196,6 +199,9 @@ Status Engine::with_holders(std::span<const std::string> rows, JobId also, Body&
     }
   }
 }
+
+// Of a payload that an import leaves as it was packed elsewhere.
+Status admit_packing(const Envelope& envelope);
 
 }  // namespace wq
 

@@ -8,7 +8,7 @@ namespace wq {
 Status Engine::reprioritise(QueueId id, JobId job_id, uint8_t priority, CallOptions& call) {
   {
     // A job that has the priority keeps its place, and a command would move it to the tail.
-    WQ_TRY_SET(const JobView view, get(id, job_id));
+    WQ_TRY_SET(const JobView view, find_job(id, job_id));
     const bool waits = view.state == JobState::ready || view.state == JobState::delayed;
     if (waits && view.priority == priority) return {};
   }

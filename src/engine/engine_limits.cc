@@ -4,6 +4,7 @@
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -51,9 +52,9 @@ Status Engine::admit_load(const Queue& queue, const Load& load) const {
 }
 
 // Names the jobs that go for `load`, which was admitted: the least urgent first, and of those the
-// one that comes first in the queue, parked or not. False: the lock was released meanwhile, look
-// again. A queue that is far over a limit, because that was lowered, is brought down in steps of
-// their own.
+// one that comes first in the queue, parked or not (of the tenant that has the most). False: the
+// lock was released meanwhile, look again. A queue that is far over a limit, because that was
+// lowered, is brought down in steps of their own.
 Result<bool> Engine::make_room(Queue& queue, const Load& load, std::vector<JobId>& dropped) {
   dropped.clear();
   if (queue.has_room(load.jobs, load.bytes)) return true;
@@ -61,11 +62,11 @@ Result<bool> Engine::make_room(Queue& queue, const Load& load, std::vector<JobId
   uint64_t jobs_left = over(queue.depth(), load.jobs, queue.config.max_depth);
   uint64_t bytes_left = over(queue.depth_bytes(), load.bytes, queue.config.max_bytes);
   for (auto lane = queue.lanes.rbegin(); lane != queue.lanes.rend(); ++lane) {
-    LanePicker jobs(**lane);
+    VictimPicker jobs(**lane);
     while (jobs_left > 0 || bytes_left > 0) {
       const Job* job = jobs.next();
       if (!job) break;
-      if (job->gate && WQ_PLANTED(parked_jobs_unseen)) continue;
+      if (job->gate && !job->gate->is_tenant() && WQ_PLANTED(parked_jobs_unseen)) continue;
       if (dropped.size() == drop_step_max) {
         Command& command = begin(CommandType::drop_oldest);
         command.queue = queue.id;

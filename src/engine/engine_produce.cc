@@ -103,7 +103,7 @@ Result<Engine::Load> Engine::load_of(const Queue& queue,
 Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId& job_id) {
   WQ_ENTER();
   const bool plain = spec.chain.empty() && spec.traits.batch == 0 && !spec.traits.has_keys();
-  if (!plain) return enqueue_one(id, spec, call, job_id);
+  if (!plain || !pack_policy(id).leaves(spec.encrypt)) return enqueue_one(id, spec, call, job_id);
   WQ_TRY(admit_job(spec, options_.payload_bytes_max, has_times(spec) ? wall_ms() : 0));
   WQ_TRY(wait_for_space());
   Lsn lsn = 0;
@@ -117,7 +117,8 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
       WQ_TRY_SET(Queue * queue, queue_for(id));
       WQ_TRY(admit_to_queue(*queue));
       level = level_for(call, queue->config.durability);
-      envelope = encode_envelope(envelope_encoder_, spec, now_ms);
+      envelope =
+          envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
       const Load load{1, envelope.size()};
       WQ_TRY(admit_load(*queue, load));
       if (spec.dry_run) return {};
@@ -152,12 +153,13 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   std::vector<std::pair<size_t, size_t>> places;  // offset and size in the arena
   places.reserve(accepted);
   Encoder encoder;
-  BatchPins batches(*this);
+  Packer packer(keyring(), environment_.random_bytes);
+  RowPins batches(*this);
   bool keyed = false;
   for (size_t i = 0; i < accepted; ++i) {
     const JobSpec& spec = specs[i];
     keyed |= spec.traits.has_keys();
-    const Bytes envelope = encode_envelope(encoder, spec, now_ms);
+    WQ_TRY_SET(const Bytes envelope, job_envelope(packer, encoder, id, spec, now_ms));
     batches.add(spec.traits.batch);
     places.emplace_back(arena.size(), envelope.size());
     arena.insert(arena.end(), envelope.begin(), envelope.end());
@@ -166,7 +168,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   WQ_TRY(batches.take());
   if (keyed) {
     const std::vector<Bytes> envelopes = views_of(arena, places);
-    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, call, outcomes));
+    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, packer, call, outcomes));
     return accepted;
   }
   Lsn lsn = 0;
@@ -193,6 +195,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
       delayed |= job.due_ms != 0;
       if (i < outcomes.size()) outcomes[i] = EnqueueOutcome{Code::ok, job.id};
     }
+    WQ_TRY(packer.bind(command.jobs, state_.find_queue(id)->name));
     WQ_TRY_SET(lsn, commit(command));
     if (delayed) wake_for_timers();
   }
@@ -202,7 +205,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
 
 // Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
 Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
-                             std::span<const Bytes> envelopes, CallOptions& call,
+                             std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
                              std::span<EnqueueOutcome> outcomes) {
   std::vector<std::string> rows;
   for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
@@ -217,13 +220,16 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
     Command& command = begin(CommandType::enqueue);
     command.queue = id;
     KeyPlan plan(state_, cold, id, command.now_ms);
+    // A dry run makes no job, so the ids of its own ones are those of nobody.
+    const JobId told_below = specs[0].dry_run ? state_.next_job_id : UINT64_MAX;
+    const auto told = [&](JobId job_id) { return job_id < told_below ? job_id : 0; };
     for (size_t i = 0; i < specs.size(); ++i) {
       NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
                               command.now_ms);
       WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
       if (i < outcomes.size()) {
-        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, holder}
-                                  : EnqueueOutcome{Code::ok, job.id};
+        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, told(holder)}
+                                  : EnqueueOutcome{Code::ok, told(job.id)};
       }
       if (holder != 0) continue;  // also if its batch has ended by now
       WQ_TRY(admit_to_batch(specs[i].traits.batch));
@@ -239,6 +245,7 @@ Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
       missing = load;
       return {};
     }
+    WQ_TRY(packer.bind(command.jobs, queue->name));
     WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
     wake_for_timers();
     return {};
@@ -281,7 +288,7 @@ Status Engine::cancel(QueueId id, JobId job_id, CallOptions& call) {
   return finish(lsn, call, level_for(call, Durability::power));
 }
 
-Result<JobView> Engine::get(QueueId id, JobId job_id) {
+Result<JobView> Engine::find_job(QueueId id, JobId job_id) {
   WQ_ENTER();
   for (;;) {
     uint64_t version = 0;
@@ -291,7 +298,9 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
       if (const Job* job = state_.find(job_id)) {
         if (!State::is_live(job) || job->queue != queue) return no_such_job(job_id);
         JobView view;
-        view_of(*job, now(), view);
+        const Now at = now();
+        open_gates(at.wall_ms);
+        view_of(*job, at, view);
         view.queue_name = queue->name;
         return view;
       }
@@ -303,6 +312,7 @@ Result<JobView> Engine::get(QueueId id, JobId job_id) {
     if (version != store_version_ || state_.find(job_id)) continue;
     WQ_TRY_SET(Queue * queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
+    open_gates(wall_ms());
     return view_of_stored(std::move(stored), *queue);
   }
 }
@@ -342,6 +352,7 @@ void Engine::view_of(const Job& job, const Now& now, JobView& view) const {
   if (job.last_error) view.last_error = *job.last_error;
   if (job.progress) view.progress = *job.progress;
   view.body = job.body;
+  if (job.packed) view.packing = trusted_packing(job.body.bytes());
   if (!job.traits) return;
   mutex_.assert_held();
   view.batch = job.traits->batch;
@@ -354,9 +365,9 @@ namespace {
 // is_parked() of a job that is only in the store; it may be true as well for the second and later
 // ones of a line that find a slot.
 bool is_parked_in_store(const Queue& queue, const StoredJob& stored) {
-  const auto found = queue.gates.find(group_of(stored.body));
+  const auto found = queue.gates.find(gate_name_of(stored.body));
   if (found == queue.gates.end()) return false;
-  const GroupGate& gate = *found->second;
+  const KeyGate& gate = *found->second;
   uint64_t free = gate.free_slots();
   for (const auto& line : gate.lines) {
     if (line->priority == stored.row.priority) {
@@ -395,6 +406,7 @@ JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   view.last_error = std::move(stored.error);
   view.progress = std::move(stored.progress);
   view.body = std::move(stored.body);
+  view.packing = trusted_packing(view.body.bytes());
   if (const auto traits = trusted_traits(view.body.bytes())) {
     view.batch = traits->batch;
     view.chain_jobs = traits->chain_jobs;

@@ -5,6 +5,7 @@
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -20,6 +21,8 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   if (fields & config_full_policy) into.full_policy = from.full_policy;
   if (fields & config_dead_max_count) into.dead_max_count = from.dead_max_count;
   if (fields & config_dead_max_age_ms) into.dead_max_age_ms = from.dead_max_age_ms;
+  if (fields & config_encrypt) into.encrypt = from.encrypt;
+  if (fields & config_compress) into.compress_min_bytes = from.compress_min_bytes;
   if (fields & config_status) {
     into.status = from.status;
     into.pause_kept = from.pause_kept;
@@ -31,6 +34,17 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
   }
   if (fields & config_rate) into.rate = from.rate;
   if (fields & config_group_limit) into.group_limit = from.group_limit;
+  if (fields & config_key_rate) into.key_rate = from.key_rate;
+  if (fields & config_throttle) into.throttle = from.throttle;
+}
+
+// Until the first of the rate keys that are shut lets a job begin; 0 = there is none.
+int64_t key_wait_ms(const Queue& queue, int64_t now_ms) {
+  int64_t due_ms = INT64_MAX;
+  for (const auto& [name, gate] : queue.gates) {
+    if (gate->shut) due_ms = std::min(due_ms, gate->due_ms);
+  }
+  return due_ms == INT64_MAX ? 0 : due_ms - now_ms;
 }
 
 // The moment the oldest ready job became ready; INT64_MAX: none is. Behind the jobs that were put
@@ -38,15 +52,21 @@ void merge_config(QueueConfig& into, const QueueConfig& from, uint32_t fields) {
 // oldest of them. Answers what has to be read before that can be told, else null.
 const Lane* find_oldest(const Queue& queue, int64_t& since_ms) {
   since_ms = INT64_MAX;
-  for (const auto& lane : queue.lanes) {
-    LanePicker jobs(*lane);
-    while (const Job* job = jobs.next()) {
-      since_ms = std::min(since_ms, job->since_ms);
-      if (job->position >= first_tail_seq) break;
-    }
-    if (jobs.cold()) return jobs.cold();
+  const Lane* cold = nullptr;
+  for (const auto& level : queue.lanes) {
+    uint64_t oldest_at = UINT64_MAX;
+    each_lane(*level, [&](const Lane& lane) {
+      if (cold || first_place(lane) >= oldest_at) return;
+      LanePicker jobs(lane);
+      while (const Job* job = jobs.next()) {
+        since_ms = std::min(since_ms, job->since_ms);
+        oldest_at = std::min(oldest_at, std::max(job->position, first_tail_seq));
+        if (job->position >= first_tail_seq) break;
+      }
+      cold = jobs.cold();
+    });
   }
-  return nullptr;
+  return cold;
 }
 
 }  // namespace
@@ -73,6 +93,7 @@ Result<QueueId> Engine::open_queue(std::string_view name, const QueueConfig& con
     command.name = name;
     command.config = wanted;
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(wanted);
   }
   WQ_TRY(finish(lsn, call, level_for(call, Durability::power)));
   return id;
@@ -98,6 +119,7 @@ Status Engine::configure(QueueId id, const QueueConfig& config, uint32_t fields,
     command.queue = id;
     command.config = wanted;
     WQ_TRY_SET(lsn, commit(command));
+    note_packing(wanted);
   }
   return finish(lsn, call, level_for(call, Durability::power));
 }
@@ -207,9 +229,13 @@ Result<QueueStats> Engine::queue_stats(QueueId id) {
       out.bytes[i] = queue->bytes[i];
     }
     out.totals = queue->totals;
-    out.parked = queue->parked;
     const int64_t now_ms = wall_ms();
+    open_gates(now_ms);
+    out.parked = queue->parked;
     out.rate_wait_ms = queue->rate_wait_ms(now_ms);
+    if (queue->eligible() == 0) {
+      out.rate_wait_ms = std::max(out.rate_wait_ms, key_wait_ms(*queue, now_ms));
+    }
     if (since_ms != INT64_MAX) out.oldest_ready_age_ms = std::max<int64_t>(0, now_ms - since_ms);
     if (const Job* oldest = queue->leased.front()) {
       out.oldest_held_age_ms = std::max<int64_t>(0, now_ms - oldest->since_ms);

@@ -23,7 +23,7 @@ enum class EventKind : uint8_t {
   confirmed = 4,
   acked = 5,
   nacked = 6,    // time_ms: when it is ready again, 0 = it is, or it is dead
-  released = 7,  // the same
+  released = 7,  // the same; also one that never was leased, since its group was full
   expired = 8,   // its lease; the same
   dead = 9,
   replayed = 10,
@@ -36,6 +36,8 @@ enum class EventKind : uint8_t {
   job_expired = 17,     // did not start in time
   dropped = 18,         // for a newer one, or over the caps of the dead letters
   batch_finished = 19,  // job: the batch; `count`: its members
+  skipped = 21,         // its group was full
+  key_cools = 20,       // the rate key of the job, for its exceptions; time_ms: until then
 };
 
 struct Event {

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -73,11 +74,35 @@ std::string head_line(const JobView& job, const QueuePicture& queue, int64_t now
          std::to_string(job.attempts) + " of " + std::to_string(job.max_attempts);
 }
 
+// What shuts a rate key: of two causes the one that holds longer.
+uint32_t key_cause(const KeyGate& gate, int64_t now_ms) {
+  return gate.breaker.cool_until_ms >= now_ms + gate.wait_ms(now_ms) ? why_cooling : why_rate;
+}
+
+uint32_t parked_causes(const Queue& queue, int64_t now_ms) {
+  uint32_t why = 0;
+  for (const auto& [name, gate] : queue.gates) {
+    if (gate->parked > 0) why |= gate->is_rate() ? key_cause(*gate, now_ms) : why_group;
+  }
+  return why;
+}
+
 // What keeps a parked job back.
-void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) {
-  const auto found = queue.gates.find(group_of(job.body));
+void explain_gate(const Queue& queue, const JobView& job, int64_t now_ms, JobExplanation& out) {
+  const auto found = queue.gates.find(gate_name_of(job.body));
   if (!job.parked || found == queue.gates.end()) return;
-  const GroupGate& gate = *found->second;
+  const KeyGate& gate = *found->second;
+  if (gate.is_rate()) {
+    const int64_t wait_ms = gate.wait_ms(now_ms);
+    const uint32_t cause = key_cause(gate, now_ms);
+    out.why |= cause;
+    out.until_ms = now_ms + wait_ms;
+    add_line(out.text, std::string(cause == why_cooling
+                                       ? "its rate key cools down after exceptions of its jobs"
+                                       : "its rate key is used up") +
+                           ": the next job of it can begin in " + duration_text(wait_ms));
+    return;
+  }
   out.why |= why_group;
   if (gate.free_slots() == 0) {
     add_line(out.text, "its group is full: " + std::to_string(gate.running) + " of " +
@@ -90,7 +115,9 @@ void explain_group(const Queue& queue, const JobView& job, JobExplanation& out) 
 void explain_ready(int64_t now_ms, JobExplanation& out) {
   out.why |= queue_causes(out.queue, out.text);
   out.why |= rate_cause(out.queue, out.text);
-  if (out.queue.rate_wait_ms > 0) out.until_ms = now_ms + out.queue.rate_wait_ms;
+  if (out.queue.rate_wait_ms > 0) {
+    out.until_ms = std::max(out.until_ms, now_ms + out.queue.rate_wait_ms);
+  }
   if (out.ahead > 0) {
     out.why |= why_behind;
     add_line(out.text, std::string(out.ahead_exact ? "" : "up to ") + plural(out.ahead, "job") +
@@ -143,39 +170,57 @@ void explain_dead(const JobView& job, JobExplanation& out) {
   add_line(out.text, "it stays until it is replayed or removed");
 }
 
-uint64_t ready_in(const Lane& lane) {
-  uint64_t jobs = lane.count;
-  for (const LineOrder* lines : {&lane.open, &lane.shut}) {
-    for (const auto& [position, line] : *lines) jobs += line->count;
-  }
-  return jobs;
+uint64_t ready_in(const Lane& level) {
+  return level.jobs() + (level.turns ? level.turns->tenant_jobs : 0);
 }
 
-// Jobs that go before a ready one; `exact` if that is no bound only: it may overtake parked ones.
-uint64_t jobs_ahead(const Queue& queue, uint8_t priority, uint64_t position, bool& exact) {
+// Jobs of the lane that go before the place; `exact` becomes false if that is no more than a bound.
+uint64_t jobs_before(const Lane& lane, uint64_t position, bool& exact) {
+  LanePicker jobs(lane);
+  uint64_t first_at = position;
+  for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
+    const Job* job = jobs.next();
+    if (!job) {
+      const Lane* cold = jobs.cold();
+      if (cold) first_at = std::min(first_at, cold->first_position(position));
+      break;
+    }
+    if (job->position >= position) return walked;
+    first_at = std::min(first_at, job->position);
+  }
+  // Positions have gaps where jobs have left.
+  exact = false;
+  return std::min(position - first_at, std::max<uint64_t>(lane.jobs(), 1) - 1);
+}
+
+// Jobs that go before a ready one of the lane. It may overtake parked ones.
+uint64_t jobs_ahead(const Queue& queue, const Lane& own, uint64_t position, bool& exact) {
   uint64_t ahead = 0;
   exact = queue.parked == 0;
-  for (const auto& lane : queue.lanes) {
-    if (lane->priority < priority) ahead += ready_in(*lane);
-    if (lane->priority != priority) continue;
-    LanePicker jobs(*lane);
-    uint64_t first_at = position;
-    for (uint64_t walked = 0; walked < lane_walk_max; ++walked) {
-      const Job* job = jobs.next();
-      if (!job) {
-        const Lane* cold = jobs.cold();
-        if (cold) first_at = std::min(first_at, cold->first_position(position));
-        break;
-      }
-      if (job->position >= position) return ahead + walked;
-      first_at = std::min(first_at, job->position);
-    }
-    // Positions have gaps where jobs have left.
-    exact = false;
-    ahead += std::min(position - first_at, ready_in(*lane) - 1);
-    break;
+  for (const auto& level : queue.lanes) {
+    if (level->priority < own.priority) ahead += ready_in(*level);
+    if (level->priority != own.priority) continue;
+    const uint64_t before = jobs_before(own, position, exact);
+    return ahead + (level->turns ? jobs_before_turn(*level, own, before) : before);
   }
   return ahead;
+}
+
+// Where a ready job is looked for: its priority, or the tenant whose turn it takes.
+Lane& lane_of(const State& state, Queue& queue, const JobView& job) {
+  Lane* line = state.find_lane(&queue, gate_name_of(job.body), job.priority);
+  if (!line) return queue.lane(job.priority);
+  if (line->gate && !line->gate->is_tenant()) {
+    return line->home ? *line->home : queue.lane(job.priority);
+  }
+  return *line;
+}
+
+void explain_turn(const Queue& queue, const Lane& lane, JobExplanation& out) {
+  if (queue.tenant_lanes == 0) return;
+  add_line(out.text, (lane.gate ? "its tenant has " : "without a tenant there are ") +
+                         plural(lane.jobs(), "ready job") +
+                         " of this priority; the tenants of a priority are served by turns");
 }
 
 }  // namespace
@@ -231,12 +276,14 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
       continue;
     }
     // Places are counted from the head of the lane, so that has to be there.
-    if (job.state == JobState::ready && !refilled && queue->lane(job.priority).head.empty()) {
-      WQ_TRY(refill_lane(LaneId(*queue, queue->lane(job.priority))));
+    Lane& lane = lane_of(state_, *queue, job);
+    if (job.state == JobState::ready && !refilled && lane.head.empty()) {
+      WQ_TRY(refill_lane(LaneId(*queue, lane)));
       refilled = true;
       continue;
     }
     const Now at = now();
+    open_gates(at.wall_ms);
     JobExplanation out;
     out.state = job.state;
     out.reason = job.reason;
@@ -244,8 +291,9 @@ Result<JobExplanation> Engine::explain_job(QueueId id, JobId job_id) {
     add_line(out.text, head_line(job, out.queue, at.wall_ms));
     switch (job.state) {
       case JobState::ready:
-        out.ahead = jobs_ahead(*queue, job.priority, job.ready_seq, out.ahead_exact);
-        explain_group(*queue, job, out);
+        out.ahead = jobs_ahead(*queue, lane, job.ready_seq, out.ahead_exact);
+        explain_turn(*queue, lane, out);
+        explain_gate(*queue, job, at.wall_ms, out);
         explain_ready(at.wall_ms, out);
         break;
       case JobState::delayed:
@@ -290,8 +338,11 @@ Result<QueueExplanation> Engine::explain_queue(QueueId id) {
   if (out.queue.parked > 0) {
     add_line(out.text, plural(out.queue.parked, "ready job") +
                            (out.queue.parked == 1 ? " is" : " are") +
-                           " parked: as many of the same group are leased or running as may be");
-    if (out.queue.parked == ready) out.why |= why_group;
+                           " parked: their group is full, or their rate key is shut");
+    if (out.queue.parked == ready) {
+      out.why |= parked_causes(*queue, wall_ms());
+      out.queue.rate_wait_ms = stats.rate_wait_ms;
+    }
   }
   if (out.why == 0) {
     out.leasable =

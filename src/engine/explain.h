@@ -21,10 +21,11 @@ enum WhyFlag : uint32_t {
   why_held = 1u << 6,         // a worker has it
   why_late = 1u << 7,         // and is past the deadline: it is taken back any moment
   why_dead = 1u << 8,
-  why_stopped = 1u << 9,  // the store is shutting down, or stopped after a failure
-  why_empty = 1u << 10,   // queue: no job is ready
-  why_group = 1u << 24,   // no slot of its group is free; queue: all ready jobs wait for one
-  why_rate = 1u << 25,    // the rate of the queue lets no job begin
+  why_stopped = 1u << 9,   // the store is shutting down, or stopped after a failure
+  why_empty = 1u << 10,    // queue: no job is ready
+  why_group = 1u << 24,    // no slot of its group is free; queue: all ready jobs wait for one
+  why_rate = 1u << 25,     // the rate of the queue, or of its rate key, lets no job begin
+  why_cooling = 1u << 26,  // its rate key cools down after exceptions
 };
 
 // What decides whether a queue gives a job now, as of one moment.

@@ -33,8 +33,9 @@ bool is_held(JobState state) {
 using LineJobs = std::map<uint64_t, JobId>;
 
 struct StoreExport::Cursors {
-  explicit Cursors(const Store& from)
-      : meta(whole(from, Family::meta)),
+  Cursors(const Store& from, const Keyring& keyring)
+      : keys(keyring),
+        meta(whole(from, Family::meta)),
         job(whole(from, Family::job)),
         ready(whole(from, Family::ready)),
         lease(whole(from, Family::lease)),
@@ -44,6 +45,8 @@ struct StoreExport::Cursors {
         cron(whole(from, Family::cron)) {}
 
   Status read_meta(std::string_view only);
+  void open(Envelope& envelope, EncryptWish& encrypt, std::string_view queue_name, JobId id,
+            std::vector<std::byte>& storage) const;
   Status tell(const QueueRow& queue, JobId id, const ExportVisitor& visitor);
   Status tell_queue_jobs(const QueueRow& queue, const ExportVisitor& visitor);
   Status tell_range(Cursor& cursor, const std::string& prefix, const QueueRow& queue,
@@ -55,16 +58,30 @@ struct StoreExport::Cursors {
   template <typename Visit>
   Status each_kv(int64_t now_ms, Visit&& visit);
   Status read_schedules();
-  Status tell_schedules(QueueId queue, const ExportVisitor& visitor);
+  Status tell_schedules(const QueueRow& queue, const ExportVisitor& visitor);
 
+  const Keyring& keys;
   std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron;
   std::map<QueueId, std::map<std::string, CronState>> schedules;
   std::vector<CronImage> images;  // of the queue at hand
   std::vector<std::string> rows;  // what they point to
+  std::vector<std::vector<std::byte>> payloads;
   MetaRow store;
   std::map<QueueId, QueueRow> queues;
   uint64_t told = 0;
 };
+
+// A payload that does not open goes as it is: a store that has its key reads it there.
+void StoreExport::Cursors::open(Envelope& envelope, EncryptWish& encrypt,
+                                std::string_view queue_name, JobId id,
+                                std::vector<std::byte>& storage) const {
+  if (!envelope.packing.is_packed()) return;
+  if (envelope.packing.is_sealed()) encrypt = EncryptWish::yes;
+  const Result<Bytes> payload = unpack_payload(keys, envelope, queue_name, id, storage);
+  if (!payload.ok()) return;
+  envelope.payload = payload.value();
+  envelope.packing = Packing();
+}
 
 Status StoreExport::Cursors::read_meta(std::string_view only) {
   for (; meta->valid(); meta->next()) {
@@ -91,6 +108,8 @@ Status StoreExport::Cursors::tell(const QueueRow& queue, JobId id, const ExportV
   image.row = stored.full_row();
   image.queue_name = queue.name;
   WQ_TRY_SET(image.envelope, decode_envelope(stored.body.bytes()));
+  std::vector<std::byte> storage;
+  open(image.envelope, image.encrypt, queue.name, id, storage);
   ++told;
   return visitor.on_job(image);
 }
@@ -190,11 +209,13 @@ Status StoreExport::Cursors::read_schedules() {
   return cron->status();
 }
 
-Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& visitor) {
+Status StoreExport::Cursors::tell_schedules(const QueueRow& queue, const ExportVisitor& visitor) {
   images.clear();
   rows.clear();
-  const auto& found = schedules[queue];
+  payloads.clear();
+  const auto& found = schedules[queue.id];
   rows.reserve(found.size());
+  payloads.reserve(found.size());
   for (const auto& [name, state] : found) {
     const std::string key = cron_row_key(name);
     cron->seek(key);
@@ -207,11 +228,13 @@ Status StoreExport::Cursors::tell_schedules(QueueId queue, const ExportVisitor& 
     image.state = state;
     WQ_TRY_SET(image.row, decode_cron_row(as_bytes(rows.back())));
     WQ_TRY_SET(image.job, decode_envelope(image.row.envelope));
+    open(image.job, image.encrypt, queue.name, sealed_for_any_job, payloads.emplace_back());
   }
   return visitor.on_schedules(images);
 }
 
-StoreExport::StoreExport(const Store& store) : cursors_(std::make_unique<Cursors>(store)) {}
+StoreExport::StoreExport(const Store& store, const Keyring& keys)
+    : cursors_(std::make_unique<Cursors>(store, keys)) {}
 StoreExport::~StoreExport() = default;
 
 Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisitor& visitor) {
@@ -236,7 +259,7 @@ Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisit
   WQ_TRY(visitor.on_store(image));
   WQ_TRY(cursors_->read_schedules());
   for (const auto& [id, queue] : cursors_->queues) {
-    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(id, visitor));
+    if (visitor.on_schedules) WQ_TRY(cursors_->tell_schedules(queue, visitor));
     WQ_TRY(visitor.on_queue(queue));
   }
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));

@@ -28,10 +28,15 @@ void on_end(State& state, Job& job, EndReason reason, int64_t now_ms) {
   free_key(state, job);
   // A clear looks at no job: what it leaves in batches is settled as that of jobs that are gone.
   if (reason == EndReason::cleared || job.state == JobState::dead) return;
+  if (reason == EndReason::acked) state.note_success(job);
   const Job* next = reason == EndReason::acked ? go_on_with_chain(state, job, now_ms) : nullptr;
   const uint32_t cut = next ? 0 : job.traits->chain_jobs;
   job.queue->totals.chain_cut += cut;
   if (job.traits->batch != 0) end_in_batch(state, job, reason, next, now_ms);
+}
+
+void on_exception(State& state, const Job& job, int64_t now_ms) {
+  state.note_exception(job, now_ms);
 }
 
 bool may_run_again(const State& state, const Job& job) {

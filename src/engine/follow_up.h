@@ -18,6 +18,7 @@ void on_replayed(State& state, Job& job);                  // from the dead lett
 void on_leased(State& state, Job& job, int64_t now_ms);
 void on_dead(State& state, Job& job, int64_t now_ms);  // job.reason tells why
 void on_end(State& state, Job& job, EndReason reason, int64_t now_ms);
+void on_exception(State& state, const Job& job, int64_t now_ms);
 // A job that would be ready or delayed again ends instead.
 bool may_run_again(const State& state, const Job& job);
 

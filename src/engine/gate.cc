@@ -4,83 +4,147 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/observer.h"
 #include "engine/state.h"
 
 namespace wq {
 namespace {
 
-constexpr char gate_row_mark = 'g';
 constexpr size_t gate_key_head_bytes = 1 + sizeof(QueueId);
-constexpr size_t row_head_bytes = 12;
-constexpr size_t row_line_bytes = 17;
+size_t row_head_bytes(char kind) {
+  return kind == GateName::rate_key ? 26 : 12;
+}
+constexpr size_t row_line_bytes = 27;  // and the tenant
 // A gate, its place in the queue's map, one line and its place among the open ones.
 constexpr uint64_t gate_overhead_bytes = 512;
 
-uint64_t bytes_of(const GroupGate& gate) {
-  return sizeof(GroupGate) + gate.key.size() + gate_overhead_bytes;
+uint64_t bytes_of(const KeyGate& gate) {
+  return sizeof(KeyGate) + gate.name.size() + gate_overhead_bytes +
+         gate.breaker.failed_ms.size() * sizeof(int64_t);
 }
 
 }  // namespace
 
 // ---- rows
 
-std::string gate_row_key(QueueId queue, std::string_view group) {
-  std::string key(1, gate_row_mark);
+std::string gate_row_key(QueueId queue, const GateName& name) {
+  std::string key(1, name.kind);
   put_be32(key, queue);
-  key.append(group);
+  key.append(name.key);
   return key;
 }
 
 std::optional<GateKey> parse_gate_row_key(std::string_view key) {
-  if (key.size() <= gate_key_head_bytes || key.front() != gate_row_mark) return std::nullopt;
+  if (key.size() <= gate_key_head_bytes) return std::nullopt;
+  const std::string_view kinds = "ghk";  // GateName
+  if (kinds.find(key.front()) == kinds.npos) return std::nullopt;
   const QueueId queue = get_be32(key.data() + 1);
-  const std::string_view group = key.substr(gate_key_head_bytes);
-  if (queue == 0 || group.size() > key_bytes_max) return std::nullopt;
-  return GateKey{queue, group};
+  const GateName name(key.front(), key.substr(gate_key_head_bytes));
+  if (queue == 0 || name.key.size() > key_bytes_max) return std::nullopt;
+  return GateKey{queue, name};
 }
 
-std::string encode_gate_row(const GateRow& row) {
-  std::string out(row_head_bytes + row.lines.size() * row_line_bytes, '\0');
+std::string encode_gate_row(char kind, const GateRow& row) {
+  const size_t head_bytes = row_head_bytes(kind);
+  const std::vector<int64_t>& failed_ms = row.breaker.failed_ms;
+  std::string out(head_bytes + failed_ms.size() * sizeof(int64_t), '\0');
   auto* at = reinterpret_cast<std::byte*>(out.data());
-  store_le(at, row.limit);
-  store_le(at + 4, row.number);
-  at += row_head_bytes;
-  for (const LaneRow& line : row.lines) {
-    store_le(at, line.priority);
-    store_le(at + 1, line.head_hint);
-    store_le(at + 9, line.count);
-    at += row_line_bytes;
+  if (kind == GateName::rate_key) {
+    store_le(at, row.tat_ns);
+    store_le(at + 8, row.breaker.cool_until_ms);
+    store_le(at + 16, static_cast<uint16_t>(failed_ms.size()));
+  } else {
+    store_le(at, row.limit);
+  }
+  at += head_bytes;
+  store_le(at - sizeof row.number, row.number);
+  for (const int64_t at_ms : failed_ms) {
+    store_le(at, at_ms);
+    at += sizeof at_ms;
+  }
+  for (const LineRow& line : row.lines) {
+    std::byte fixed[row_line_bytes];
+    store_le(fixed, line.lane.priority);
+    store_le(fixed + 1, line.lane.head_hint);
+    store_le(fixed + 9, line.lane.count);
+    store_le(fixed + 17, line.turn);
+    store_le(fixed + 25, static_cast<uint16_t>(line.tenant.size()));
+    out.append(as_text(fixed)).append(line.tenant);
   }
   return out;
 }
 
-std::optional<GateRow> decode_gate_row(std::string_view bytes) {
-  if (bytes.size() < row_head_bytes + row_line_bytes) return std::nullopt;
-  if ((bytes.size() - row_head_bytes) % row_line_bytes != 0) return std::nullopt;
-  const std::byte* at = as_bytes(bytes).data();
-  GateRow row;
-  row.limit = load_le<uint32_t>(at);
-  row.number = load_le<uint64_t>(at + 4);
-  if (row.number == 0) return std::nullopt;
-  const std::byte* end = at + bytes.size();
-  for (at += row_head_bytes; at != end; at += row_line_bytes) {
-    const LaneRow line{load_le<uint8_t>(at), load_le<uint64_t>(at + 1), load_le<uint64_t>(at + 9)};
-    const bool in_order = row.lines.empty() || row.lines.back().priority < line.priority;
-    if (!in_order || line.count == 0 || line.head_hint == 0) return std::nullopt;
-    row.lines.push_back(line);
+namespace {
+
+// Answers where they end; null if they can not be.
+const std::byte* read_exceptions(const std::byte* at, const std::byte* end, size_t count,
+                                 Breaker& out) {
+  if (out.cool_until_ms < 0 || count > throttle_count_max) return nullptr;
+  if (static_cast<size_t>(end - at) < count * sizeof(int64_t)) return nullptr;
+  for (; count > 0; --count, at += sizeof(int64_t)) {
+    const auto at_ms = load_le<int64_t>(at);
+    if (at_ms < (out.failed_ms.empty() ? 0 : out.failed_ms.back())) return nullptr;
+    out.failed_ms.push_back(at_ms);
   }
+  return at;
+}
+
+// Answers where it ends; null if it can not be.
+const std::byte* read_line(const std::byte* at, const std::byte* end, char kind, GateRow& row) {
+  const auto left = static_cast<size_t>(end - at);
+  if (left < row_line_bytes) return nullptr;
+  LineRow line;
+  line.lane = {load_le<uint8_t>(at), load_le<uint64_t>(at + 1), load_le<uint64_t>(at + 9)};
+  line.turn = load_le<uint64_t>(at + 17);
+  const size_t tenant_bytes = load_le<uint16_t>(at + 25);
+  if (tenant_bytes > key_bytes_max || tenant_bytes > left - row_line_bytes) return nullptr;
+  line.tenant = as_text({at + row_line_bytes, tenant_bytes});
+  const bool in_order = row.lines.empty() || row.lines.back().lane.priority < line.lane.priority;
+  // A tenant may have a line without jobs of its own, for its turn: lines of groups take it.
+  const bool has_jobs = line.lane.count != 0;
+  if (!in_order || has_jobs != (line.lane.head_hint != 0)) return nullptr;
+  if (has_jobs ? row.number == 0 : kind != GateName::tenant) return nullptr;
+  row.lines.push_back(std::move(line));
+  return at + row_line_bytes + tenant_bytes;
+}
+
+}  // namespace
+
+std::optional<GateRow> decode_gate_row(char kind, std::string_view bytes) {
+  const bool is_rate = kind == GateName::rate_key;
+  const size_t head_bytes = row_head_bytes(kind);
+  if (bytes.size() < head_bytes) return std::nullopt;
+  const std::byte* at = as_bytes(bytes).data();
+  const std::byte* end = at + bytes.size();
+  GateRow row;
+  size_t exceptions = 0;
+  if (is_rate) {
+    row.tat_ns = load_le<int64_t>(at);
+    row.breaker.cool_until_ms = load_le<int64_t>(at + 8);
+    exceptions = load_le<uint16_t>(at + 16);
+  } else {
+    row.limit = load_le<uint32_t>(at);
+  }
+  at += head_bytes;
+  row.number = load_le<uint64_t>(at - sizeof row.number);
+  at = read_exceptions(at, end, exceptions, row.breaker);
+  while (at && at != end) at = read_line(at, end, kind, row);
+  if (!at || row.tat_ns < 0) return std::nullopt;
+  // That of a rate key may be of its times alone; any other is of waiting jobs.
+  const bool has_lines = !row.lines.empty();
+  if (is_rate ? has_lines != (row.number != 0) : !has_lines) return std::nullopt;
   return row;
 }
 
 // ---- gates
 
-std::string group_of(const BodyRef& body) {
+std::string gate_name_of(const BodyRef& body) {
   const auto traits = trusted_traits(body.bytes());
-  return traits ? std::string(traits->group) : std::string();
+  return traits ? gate_name_of(*traits).owned() : std::string();
 }
 
 bool is_parked(const Job& job) {
-  const GroupGate* gate = job.gate;
+  const KeyGate* gate = job.gate;
   if (job.state != JobState::ready || !gate || gate->parked == 0) return false;
   uint64_t free = gate->free_slots();
   for (const auto& line : gate->lines) {
@@ -92,44 +156,93 @@ bool is_parked(const Job& job) {
   return true;
 }
 
-GroupGate* State::gate_of(Queue* queue, std::string_view group) {
-  if (const auto found = queue->gates.find(group); found != queue->gates.end()) {
+KeyGate* State::gate_of(Queue* queue, const GateName& name) {
+  if (const auto found = queue->gates.find(name); found != queue->gates.end()) {
     return found->second.get();
   }
-  auto gate = std::make_unique<GroupGate>();
+  auto gate = std::make_unique<KeyGate>();
   gate->queue = queue;
-  gate->key = group;
+  gate->name = name.owned();
   resident_bytes_ += bytes_of(*gate);
-  return queue->gates.emplace(group, std::move(gate)).first->second.get();
+  return queue->gates.emplace(gate->name, std::move(gate)).first->second.get();
 }
 
-void State::touch(GroupGate& gate) {
+void State::touch(KeyGate& gate) {
   if (gate.changed) return;
   gate.changed = true;
   changed_gates_.push_back(&gate);
 }
 
 void State::enter_line(Job* job) {
-  GroupGate& gate = *gate_of(job->queue, group_of(*job));
-  if (job->traits->group_limit != 0) gate.limit = job->traits->group_limit;
+  KeyGate& gate = *gate_of(job->queue, gate_name_of(*job));
+  if (!gate.is_tenant() && job->traits->group_limit != 0) gate.limit = job->traits->group_limit;
   if (gate.waiting++ == 0) gate.number = job->position;
   job->gate = &gate;
   job->line = gate.number;
-  gate.line(job->priority);
+  line_of(gate, job->priority);
   touch(gate);
 }
 
 void State::hold_slot(Job* job) {
-  if (group_of(*job).empty()) return;
-  GroupGate& gate = *gate_of(job->queue, group_of(*job));
+  if (!job->traits || job->traits->group.empty()) return;
+  KeyGate& gate = *gate_of(job->queue, GateName(GateName::group, job->traits->group));
   if (gate.limit == 0) gate.limit = job->traits->group_limit;
   ++gate.running;
   job->gate = &gate;
   settle_gate(gate);
 }
 
+bool State::pick_slot(const Job& job, std::vector<KeyGate*>& picked) {
+  KeyGate& gate = *gate_of(job.queue, GateName(GateName::group, job.traits->group));
+  if (gate.limit == 0) gate.limit = job.traits->group_limit;
+  if (gate.free_slots() == 0) return false;
+  if (gate.picked++ == 0) picked.push_back(&gate);
+  return true;
+}
+
+void State::charge_key(const Job& job) {
+  if (job.traits->rate_key.empty()) return;
+  KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  gate.breaker.cool_until_ms = 0;  // it is over, whatever the clock will say
+  gate.tat_ns =
+      cost_charged(job.queue->config.key_rate, gate.tat_ns, time_ms_, job.traits->rate_cost);
+  touch(gate);
+  settle_gate(gate);
+}
+
+// What is resident grows and shrinks with what is counted.
+void State::set_breaker(KeyGate& gate, Breaker breaker) {
+  resident_bytes_ -= bytes_of(gate);
+  gate.breaker = std::move(breaker);
+  resident_bytes_ += bytes_of(gate);
+}
+
+void State::note_exception(const Job& job, int64_t now_ms) {
+  const Throttle& throttle = job.queue->config.throttle;
+  if (throttle.count == 0 || job.traits->rate_key.empty()) return;
+  KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  Breaker breaker = gate.breaker;
+  if (breaker.note_exception(throttle, now_ms) && observer) {
+    observer->key_cools(job, breaker.cool_until_ms);
+  }
+  set_breaker(gate, std::move(breaker));
+  touch(gate);
+  settle_gate(gate);
+}
+
+void State::note_success(const Job& job) {
+  if (job.queue->config.throttle.count == 0 || job.traits->rate_key.empty()) return;
+  const auto found = job.queue->gates.find(gate_name_of(job));
+  if (found == job.queue->gates.end() || found->second->breaker.failed_ms.empty()) return;
+  if (WQ_PLANTED(throttle_success_ignored)) return;
+  KeyGate& gate = *found->second;
+  set_breaker(gate, {gate.breaker.cool_until_ms});
+  touch(gate);
+  settle_gate(gate);
+}
+
 void State::leave_gate(Job* job) {
-  GroupGate& gate = *std::exchange(job->gate, nullptr);
+  KeyGate& gate = *std::exchange(job->gate, nullptr);
   if (std::exchange(job->line, 0) != 0) {
     --gate.waiting;
     touch(gate);
@@ -139,39 +252,148 @@ void State::leave_gate(Job* job) {
   settle_gate(gate);
 }
 
-void State::settle_gate(GroupGate& gate) {
+// Where the line of a group stands: with the tenant of its first job. While that is only in the
+// store, it stays where it is.
+Lane& State::home_of(KeyGate& gate, const Lane& line) {
+  const Job* first = line.head.front();
+  if (!first && line.home) return *line.home;
+  const std::string_view tenant = first ? first->traits->tenant : std::string_view();
+  if (tenant.empty()) return gate.queue->lane(line.priority);
+  return line_of(*gate_of(gate.queue, GateName(GateName::tenant, tenant)), line.priority);
+}
+
+void State::unlist(Lane& line) {
+  if (line.listed_at == 0) return;
+  Lane& home = *line.home;
+  (line.is_open ? home.open : home.shut).erase({line.listed_at, &line});
+  home.lined -= line.listed_count;
+  line.listed_at = 0;
+  line.home = nullptr;
+  if (home.gate) --home.gate->homed;
+}
+
+void State::list(Lane& line, Lane& home, bool open) {
+  line.listed_at = line.first_position(0);
+  line.is_open = open;
+  line.home = &home;
+  line.listed_count = line.count;
+  (open ? home.open : home.shut).emplace(line.listed_at, &line);
+  home.lined += line.count;
+  if (home.gate) ++home.gate->homed;
+}
+
+// Lists the line anew if that has become another place.
+void State::settle_line(KeyGate& gate, Lane& line, bool open) {
+  const uint64_t at = line.count > 0 ? line.first_position(0) : 0;
+  if (at == 0 && line.listed_at == 0) return;
+  Lane* old_home = line.listed_at != 0 ? line.home : nullptr;
+  Lane* home = at != 0 ? &home_of(gate, line) : nullptr;
+  const bool stays = home == old_home && at == line.listed_at && open == line.is_open;
+  if (stays && line.count == line.listed_count) return;
+  if (stays) {
+    home->lined += line.count - line.listed_count;
+    line.listed_count = line.count;
+  } else {
+    unlist(line);
+    if (home) list(line, *home, open);
+  }
+  for (Lane* lane : {old_home, home == old_home ? nullptr : home}) {
+    if (lane) settle_home(*gate.queue, *lane);
+  }
+}
+
+// When it is to be settled again, for time alone. Keys that nobody waits for are dropped once in a
+// second, all together.
+void State::set_timer(KeyGate& gate, int64_t wait_ms) {
+  int64_t due_ms = 0;
+  if (gate.shut) {
+    due_ms = time_ms_ + wait_ms;
+  } else if (gate.waiting == 0 && gate.kept_until_ms() > time_ms_) {
+    due_ms = (gate.kept_until_ms() / 1'000 + 1) * 1'000;
+  }
+  if (due_ms == gate.due_ms) return;
+  if (gate.due_ms != 0) timed_gates_.erase({gate.due_ms, &gate});
+  gate.due_ms = due_ms;
+  if (due_ms == 0) return;
+  const auto at = timed_gates_.emplace(due_ms, &gate).first;
+  gate_timer_moved |= at == timed_gates_.begin();
+}
+
+void State::pass_time(int64_t now_ms) {
+  time_ms_ = now_ms;
+  while (!timed_gates_.empty() && timed_gates_.begin()->first <= now_ms) {
+    KeyGate& gate = *timed_gates_.begin()->second;
+    Queue* queue = gate.queue;
+    settle_gate(gate);  // moves its timer, or ends it
+    want_wake(queue);
+  }
+}
+
+void State::settle_gate(KeyGate& gate) {
+  if (gate.is_tenant()) return settle_tenant(gate);
   Queue& queue = *gate.queue;
+  if (gate.is_rate()) {
+    const int64_t wait_ms = gate.waiting > 0 ? gate.wait_ms(time_ms_) : 0;
+    gate.shut = wait_ms > 0;
+    set_timer(gate, wait_ms);
+  }
   const uint64_t free = gate.free_slots();
   const uint64_t parked = gate.waiting > free ? gate.waiting - free : 0;
   queue.parked += parked - gate.parked;
   gate.parked = parked;
-  for (const auto& line : gate.lines) {
-    const uint64_t at = line->count > 0 ? line->first_position(0) : 0;
-    if (at == line->listed_at && (free > 0) == line->is_open) continue;
-    Lane& lane = queue.lane(line->priority);
-    if (line->listed_at != 0) {
-      (line->is_open ? lane.open : lane.shut).erase({line->listed_at, line.get()});
-    }
-    line->listed_at = at;
-    line->is_open = free > 0;
-    if (at != 0) (line->is_open ? lane.open : lane.shut).emplace(at, line.get());
-  }
+  for (const auto& line : gate.lines) settle_line(gate, *line, free > 0);
   if (gate.waiting > 0) return;
   gate.number = 0;
   gate.lines.clear();
-  if (gate.running == 0 && !gate.changed) drop_gate(gate);
+  if (gate.running > 0 || gate.kept_until_ms() > time_ms_) return;
+  if (gate.stored) touch(gate);  // its row goes
+  if (!gate.changed) drop_gate(gate);
 }
 
-void State::drop_gate(GroupGate& gate) {
+void State::drop_gate(KeyGate& gate) {
   resident_bytes_ -= bytes_of(gate);
   Queue& queue = *gate.queue;
-  queue.gates.erase(queue.gates.find(gate.key));
+  queue.gates.erase(queue.gates.find(gate.name));
 }
 
 void State::settle_gates(Queue* queue) {
-  std::vector<GroupGate*> all;  // settling may drop one
-  for (const auto& [key, gate] : queue->gates) all.push_back(gate.get());
-  for (GroupGate* gate : all) settle_gate(*gate);
+  for (const bool tenants : {false, true}) {  // settling may drop one, and a group a tenant
+    std::vector<KeyGate*> all;
+    for (const auto& [name, gate] : queue->gates) {
+      if (gate->is_tenant() == tenants) all.push_back(gate.get());
+    }
+    for (KeyGate* gate : all) settle_gate(*gate);
+  }
+}
+
+bool State::keys_ahead(const Queue& queue, int64_t now_ms) const {
+  return std::any_of(queue.gates.begin(), queue.gates.end(), [&](const auto& entry) {
+    const KeyGate& gate = *entry.second;
+    return cost_rebased(queue.config.key_rate, gate.tat_ns, now_ms) != gate.tat_ns ||
+           gate.breaker.rebased(queue.config.throttle, now_ms) != gate.breaker;
+  });
+}
+
+void State::rebase_keys(Queue* queue, int64_t now_ms) {
+  time_ms_ = now_ms;
+  for (const auto& [name, gate] : queue->gates) {
+    if (!gate->is_rate()) continue;
+    const int64_t tat_ns = cost_rebased(queue->config.key_rate, gate->tat_ns, now_ms);
+    if (std::exchange(gate->tat_ns, tat_ns) != tat_ns) touch(*gate);
+    Breaker breaker = gate->breaker.rebased(queue->config.throttle, now_ms);
+    if (breaker == gate->breaker) continue;
+    set_breaker(*gate, std::move(breaker));
+    touch(*gate);
+  }
+  settle_gates(queue);
+}
+
+void State::forget_keys(Queue* queue) {
+  for (const auto& [name, gate] : queue->gates) {
+    gate->tat_ns = 0;
+    set_breaker(*gate, {});
+  }
+  settle_gates(queue);
 }
 
 // Every job that waits in a line; they are garbage from here on.
@@ -190,24 +412,33 @@ void State::clear_lines(Queue* queue) {
 }
 
 Status State::load_gate(std::string_view key, std::string_view value) {
-  const auto name = parse_gate_row_key(key);
-  const auto row = decode_gate_row(value);
-  Queue* queue = name ? find_queue(name->queue) : nullptr;
-  if (!row || !queue || queue->gates.contains(name->group)) {
+  const auto place = parse_gate_row_key(key);
+  const auto row = place ? decode_gate_row(place->name.kind, value) : std::nullopt;
+  Queue* queue = row ? find_queue(place->queue) : nullptr;
+  const auto known = queue ? queue->gates.find(place->name) : Gates::iterator();
+  // A group that was loaded before may have made the gate of its tenant.
+  if (!queue || (known != queue->gates.end() && known->second->stored)) {
     return Status(Code::corrupt,
-                  "db: family meta: the row of a group is out of place; run wq "
+                  "db: family meta: the row of a group, tenant or rate key is out of place; run wq "
                   "verify, then restore a backup");
   }
-  GroupGate& gate = *gate_of(queue, name->group);
+  KeyGate& gate = *gate_of(queue, place->name);
   gate.limit = row->limit;
+  gate.tat_ns = row->tat_ns;
+  set_breaker(gate, row->breaker);
   gate.number = row->number;
   gate.stored = true;
-  for (const LaneRow& line_row : row->lines) {
-    Lane& line = gate.line(line_row.priority);
-    line.count = line.cold_count = line_row.count;
-    line.cold_low = line_row.head_hint;
+  for (const LineRow& line_row : row->lines) {
+    Lane& line = line_of(gate, line_row.lane.priority);
+    line.count = line.cold_count = line_row.lane.count;
+    line.cold_low = line_row.lane.head_hint;
     line.cold_high = queue->next_tail_seq - 1;
-    gate.waiting += line_row.count;
+    line.turn = line_row.turn;
+    gate.waiting += line.count;
+    if (gate.is_tenant() || line_row.tenant.empty()) continue;
+    KeyGate* tenant = gate_of(queue, GateName(GateName::tenant, line_row.tenant));
+    list(line, line_of(*tenant, line.priority), gate.free_slots() > 0);
+    settle_home(*queue, *line.home);
   }
   settle_gate(gate);
   return {};
@@ -215,34 +446,78 @@ Status State::load_gate(std::string_view key, std::string_view value) {
 
 std::vector<GateChange> State::take_changed_gates() {
   std::vector<GateChange> out;
-  for (GroupGate* gate : std::exchange(changed_gates_, {})) {
+  for (KeyGate* gate : std::exchange(changed_gates_, {})) {
     gate->changed = false;
-    const bool has_row = gate->waiting > 0;
+    const bool is_kept = gate->kept_until_ms() > time_ms_ && !WQ_PLANTED(key_kept_in_memory_only);
+    const bool has_row = gate->has_lines() || is_kept;
+    std::string key = gate_row_key(gate->queue->id, gate->name);
     if (has_row) {
       GateRow row;
       row.limit = gate->limit;
+      row.tat_ns = gate->tat_ns;
+      if (!WQ_PLANTED(throttle_lost_by_checkpoint)) row.breaker = gate->breaker;
       row.number = gate->number;
       for (const auto& line : gate->lines) {
-        if (line->count == 0) continue;
-        row.lines.push_back(LaneRow{line->priority, line->first_position(0), line->count});
+        if (line->jobs() == 0) continue;
+        LineRow& out_line = row.lines.emplace_back();
+        out_line.lane = {line->priority, line->count > 0 ? line->first_position(0) : 0,
+                         line->count};
+        out_line.turn = line->turn;
+        if (line->home && line->home->gate) {
+          out_line.tenant = GateName(line->home->gate->name).key;
+        }
       }
-      out.push_back({gate_row_key(gate->queue->id, gate->key), encode_gate_row(row)});
+      out.push_back({std::move(key), encode_gate_row(gate->name[0], row)});
     } else if (gate->stored) {
-      out.push_back({gate_row_key(gate->queue->id, gate->key), std::nullopt});
+      out.push_back({std::move(key), std::nullopt});
     }
     gate->stored = has_row;
-    if (!has_row && gate->running == 0) drop_gate(*gate);
+    if (!has_row && gate->running == 0 && gate->due_ms == 0) drop_gate(*gate);
   }
   return out;
 }
 
-Lane* State::find_lane(Queue* queue, std::string_view group, uint8_t priority) const {
-  if (group.empty()) return &queue->lane(priority);
-  const auto found = queue->gates.find(group);
+Lane* State::find_lane(Queue* queue, const GateName& name, uint8_t priority) const {
+  if (name.empty()) return &queue->lane(priority);
+  const auto found = queue->gates.find(name);
   return found == queue->gates.end() ? nullptr : found->second->find_line(priority);
 }
 
+int64_t KeyGate::wait_ms(int64_t now_ms) const {
+  uint32_t cost = 1;  // of a job that is only in the store, until it is read
+  for (const auto& line : lines) {
+    if (line->count == 0) continue;
+    if (const Job* job = line->head.front()) cost = job->traits->rate_cost;
+    break;
+  }
+  const int64_t wait_ms = cost_wait_ms(queue->config.key_rate, tat_ns, now_ms, cost);
+  if (WQ_PLANTED(throttle_key_never_cools)) return wait_ms;
+  return std::max(wait_ms, breaker.cool_until_ms - now_ms);
+}
+
+int64_t KeyGate::kept_until_ms() const {
+  constexpr int64_t ns_per_ms = 1'000'000;
+  const bool has_rate = tat_ns > 0 && queue->config.key_rate.count != 0;
+  const int64_t used_until_ms = has_rate ? tat_ns / ns_per_ms + 1 : 0;
+  return std::max(used_until_ms, breaker.kept_until_ms(queue->config.throttle));
+}
+
 // ---- picking
+
+bool KeyGate::has_room(const Job* job, int64_t now_ms) {
+  if (!is_rate()) return free_slots() > 0;
+  if (passed_over || !job) return !passed_over;
+  passed_over = cost_wait_ms(queue->config.key_rate, picked > 0 ? picked_tat_ns : tat_ns, now_ms,
+                             job->traits->rate_cost) > 0;
+  return !passed_over;
+}
+
+void KeyGate::pick(const Job& job, int64_t now_ms) {
+  if (picked++ == 0) picked_tat_ns = tat_ns;
+  if (!is_rate()) return;
+  picked_tat_ns =
+      cost_charged(queue->config.key_rate, picked_tat_ns, now_ms, job.traits->rate_cost);
+}
 
 namespace {
 
@@ -257,15 +532,25 @@ uint64_t place_of(const LineOrder& lines, LineOrder::const_iterator line) {
 LanePicker::LanePicker(const Lane& lane)
     : lane_(lane), own_(lane.head.front()), open_(lane.open.begin()), shut_(lane.shut.begin()) {}
 
-LanePicker::LanePicker(const Lane& lane, std::vector<GroupGate*>& picked) : LanePicker(lane) {
+LanePicker::LanePicker(const Lane& lane, std::vector<KeyGate*>& picked, int64_t now_ms)
+    : LanePicker(lane) {
   picked_ = &picked;
+  now_ms_ = now_ms;
   shut_ = lane.shut.end();
+}
+
+bool LanePicker::may_give(const Lane* line, const Job* job) {
+  if (line->gate->has_room(job, now_ms_)) return true;
+  if (line->gate->passed_over) picked_->push_back(line->gate);
+  return false;
 }
 
 void LanePicker::skip_shut() {
   if (!picked_ || WQ_PLANTED(group_limit_unchecked)) return;
-  while (open_ != lane_.open.end() && open_->second->gate->free_slots() == 0) ++open_;
-  while (!again_.empty() && again_.front().line->gate->free_slots() == 0) {
+  while (open_ != lane_.open.end() && !may_give(open_->second, open_->second->head.front())) {
+    ++open_;
+  }
+  while (!again_.empty() && !may_give(again_.front().line, again_.front().job)) {
     std::pop_heap(again_.begin(), again_.end(), later);
     again_.pop_back();
   }
@@ -276,8 +561,12 @@ Job* LanePicker::take(Lane* line, Job* job) {
     cold_ = line;
     return nullptr;
   }
-  if (picked_ && line->gate->picked++ == 0) picked_->push_back(line->gate);
+  if (picked_) {
+    if (line->gate->picked == 0) picked_->push_back(line->gate);
+    line->gate->pick(*job, now_ms_);
+  }
   Job* following = line->head.next(job);
+  if (following) changes_tenant_ = following->traits->tenant != job->traits->tenant;
   if (following || line->cold_count > 0) {
     again_.push_back({following ? following->position : line->cold_low, line, following});
     std::push_heap(again_.begin(), again_.end(), later);
@@ -286,6 +575,7 @@ Job* LanePicker::take(Lane* line, Job* job) {
 }
 
 Job* LanePicker::next() {
+  changes_tenant_ = false;
   skip_shut();
   const uint64_t own_at = own_ ? own_->position : lane_.cold_count > 0 ? lane_.cold_low : nowhere;
   const uint64_t open_at = place_of(lane_.open, open_);
@@ -293,8 +583,12 @@ Job* LanePicker::next() {
   const uint64_t line_at = std::min(open_at, shut_at);
   const uint64_t again_at = again_.empty() ? nowhere : again_.front().position;
   if (own_at < line_at && own_at < again_at) {
-    if (!own_) cold_ = &lane_;
-    return own_ ? std::exchange(own_, lane_.head.next(own_)) : nullptr;
+    if (!own_) {
+      cold_ = &lane_;
+      return nullptr;
+    }
+    if (picked_ && lane_.gate && lane_.gate->picked++ == 0) picked_->push_back(lane_.gate);
+    return std::exchange(own_, lane_.head.next(own_));
   }
   if (line_at < again_at) {
     Lane* line = (open_at < shut_at ? open_ : shut_)++->second;

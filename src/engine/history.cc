@@ -22,7 +22,9 @@ struct Head {
   uint32_t attempts = 0;
   uint32_t exceptions = 0;
   uint32_t replays = 0;
-  uint32_t priority = 0;
+  uint8_t priority = 0;
+  uint8_t sealed = 0;  // 1 = the result is
+  uint16_t zero = 0;
 };
 static_assert(sizeof(Head) == 64);
 
@@ -53,8 +55,9 @@ std::optional<HistoryKey> parse_history_key(std::string_view key) {
 }
 
 std::string encode_done_row(const DoneRow& row) {
-  const Head head{row.id,    row.generation, row.enqueued_ms, row.leased_ms, row.done_ms,
-                  row.batch, row.attempts,   row.exceptions,  row.replays,   row.priority};
+  const Head head{row.id,      row.generation, row.enqueued_ms, row.leased_ms,
+                  row.done_ms, row.batch,      row.attempts,    row.exceptions,
+                  row.replays, row.priority,   row.sealed};
   std::string out(sizeof head, '\0');
   std::memcpy(out.data(), &head, sizeof head);
   out.append(row.result);
@@ -63,11 +66,11 @@ std::string encode_done_row(const DoneRow& row) {
 
 std::optional<DoneRow> decode_done_row(std::string_view bytes) {
   Head head;
-  if (bytes.size() < sizeof head || bytes.size() - sizeof head > result_bytes_max) {
-    return std::nullopt;
-  }
+  if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.id == 0 || head.generation == 0 || head.priority > UINT8_MAX) return std::nullopt;
+  if (head.id == 0 || head.generation == 0) return std::nullopt;
+  if (head.sealed > 1 || head.zero != 0) return std::nullopt;
+  if (!check_result(bytes.substr(sizeof head), head.sealed == 1)) return std::nullopt;
   if (head.enqueued_ms < 0 || head.leased_ms < 0 || head.done_ms < 0) return std::nullopt;
   return DoneRow{.id = head.id,
                  .generation = head.generation,
@@ -78,8 +81,9 @@ std::optional<DoneRow> decode_done_row(std::string_view bytes) {
                  .attempts = head.attempts,
                  .exceptions = head.exceptions,
                  .replays = head.replays,
-                 .priority = static_cast<uint8_t>(head.priority),
-                 .result = bytes.substr(sizeof head)};
+                 .priority = head.priority,
+                 .result = bytes.substr(sizeof head),
+                 .sealed = head.sealed == 1};
 }
 
 std::optional<uint64_t> decode_done_seq(std::string_view bytes) {
@@ -103,7 +107,8 @@ void keep_done(State& state, const Job& job, const SettleItem& item, int64_t now
                     .exceptions = job.exceptions,
                     .replays = job.replays,
                     .priority = job.priority,
-                    .result = item.result};
+                    .result = item.result,
+                    .sealed = (item.flags & settle_sealed) != 0};
   table.overwrite(done_row_key(queue.id, seq), encode_done_row(row));
   std::string seq_value(sizeof seq, '\0');
   store_le(reinterpret_cast<std::byte*>(seq_value.data()), seq);

@@ -32,6 +32,7 @@ struct DoneRow {
   uint32_t replays = 0;
   uint8_t priority = 0;
   std::string_view result = {};
+  bool sealed = false;  // the result
 };
 
 std::string done_row_key(QueueId queue, uint64_t seq);

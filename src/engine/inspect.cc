@@ -11,6 +11,7 @@
 #include "engine/inspect_rows.h"
 #include "engine/job_limits.h"
 #include "engine/kv.h"
+#include "engine/turns.h"
 #include "engine/unique.h"
 #include "engine/unique_inspect.h"
 
@@ -22,7 +23,7 @@ struct Counts {
   uint64_t bytes[job_state_count] = {};
   std::map<uint8_t, uint64_t> by_lane;
   std::map<std::pair<std::string, uint8_t>, uint64_t> by_line;
-  std::map<std::string, uint64_t> slots;  // leased and running jobs, by group
+  std::map<std::string, uint64_t> slots;  // leased and running jobs, by the names of their groups
 };
 
 class Scanner {
@@ -72,7 +73,7 @@ class Scanner {
       const Queue* queue = state_.find_queue(row.queue);
       if (!queue || !is_live_row(queue, row)) continue;  // trash
       ++report_.jobs;
-      count(queue, row.state, row.priority, job.value().body.size(), group_of(job.value().body));
+      count(queue, row.state, row.priority, job.value().body.size(), job.value().body);
       if (row.key_until_ms == key_no_end) ++jobs_holding_;
       ++expected_index_rows_;
       if (row.state == JobState::leased || row.state == JobState::running) {
@@ -86,7 +87,7 @@ class Scanner {
     state_.jobs().for_each([&](const Job* job) {
       if (!State::is_live(job)) return;
       ++report_.jobs;
-      count(job->queue, job->state, job->priority, job->body.size(), group_of(*job));
+      count(job->queue, job->state, job->priority, job->body.size(), job->body);
       if (job->key_until_ms == key_no_end) ++jobs_holding_;
       const bool expires = job->state == JobState::ready && expiry_ms(*job) != 0;
       const bool timed = job->state == JobState::delayed || job->deadline_ms != 0 || expires;
@@ -100,18 +101,22 @@ class Scanner {
   }
 
   void count(const Queue* queue, JobState state, uint8_t priority, uint64_t bytes,
-             std::string_view group) {
+             const BodyRef& body) {
     Counts& counts = counts_[queue->id];
     ++counts.by_state[static_cast<size_t>(state)];
     counts.bytes[static_cast<size_t>(state)] += bytes;
     bytes_ += bytes;
+    const auto traits = trusted_traits(body.bytes());
     const bool held = state == JobState::leased || state == JobState::running;
-    if (held && !group.empty()) ++counts.slots[std::string(group)];
+    if (held && traits && !traits->group.empty()) {
+      ++counts.slots[GateName(GateName::group, traits->group).owned()];
+    }
     if (state != JobState::ready) return;
-    if (group.empty()) {
+    const std::string gate = traits ? gate_name_of(*traits).owned() : std::string();
+    if (gate.empty()) {
       ++counts.by_lane[priority];
     } else {
-      ++counts.by_line[{std::string(group), priority}];
+      ++counts.by_line[{gate, priority}];
     }
   }
 
@@ -142,7 +147,7 @@ class Scanner {
     if (!queue || !is_live_row(queue, row)) return {};
     std::string expected;
     if (row.state == JobState::ready) {
-      const auto gate = queue->gates.find(group_of(job.value().body));
+      const auto gate = queue->gates.find(gate_name_of(job.value().body));
       expected = gate == queue->gates.end()
                      ? ready_key(row.queue, row.priority, row.position)
                      : line_key(row.queue, gate->second->number, row.priority, row.position);
@@ -263,6 +268,8 @@ class Scanner {
                 std::to_string(counts.by_lane[lane->priority]));
       }
       compare_groups(*queue, counts);
+      if (!turns_add_up(*queue))
+        problem("queue '" + name + "': the turns of tenants do not add up");
     }
   }
 
@@ -279,7 +286,8 @@ class Scanner {
                   " ready jobs of a group, the scan found " + std::to_string(found));
         }
         found = 0;
-        const uint64_t first_at = line->count > 0 ? line->first_position(0) : 0;
+        const bool listed = line->count > 0 && !gate->is_tenant();
+        const uint64_t first_at = listed ? line->first_position(0) : 0;
         const bool open = gate->free_slots() > 0;
         if (line->listed_at != first_at || (first_at != 0 && line->is_open != open)) {
           problem("queue '" + queue.name + "': a group is shut with a free slot, or open without");

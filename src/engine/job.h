@@ -14,7 +14,7 @@
 
 namespace wq {
 
-struct GroupGate;
+struct KeyGate;
 struct Queue;
 
 // Which index row the store holds for a job, as of the last capture by a checkpoint.
@@ -35,8 +35,9 @@ struct Job {
   ListLink timer;    // the ordered part of a TimerQueue: due, deadline or expiry, by the state
   int64_t timer_ms = 0;
   Queue* queue = nullptr;
-  GroupGate* gate = nullptr;  // of its group, while it is ready, leased or running
-  uint64_t line = 0;          // ready jobs of a group: the number of their line
+  KeyGate* gate = nullptr;  // of its group while it is ready, leased or running; of its rate key
+                            // while it is ready
+  uint64_t line = 0;        // ready jobs of a gate: the number of their line
   JobId id = 0;
   uint64_t position =
       0;  // ready: ready seq; delayed: due ms; leased, running: generation; dead: dead seq
@@ -56,6 +57,7 @@ struct Job {
   JobState state = JobState::gone;
   uint8_t priority = default_priority;
   DeadReason reason = DeadReason::none;
+  bool packed = false;   // its payload, see packing.h
   bool claimed = false;  // named by the command under construction, so that it is not named twice
   StoredPlace stored;
   uint64_t changed_in = 0;   // number of the latest freeze when it became dirty; see State

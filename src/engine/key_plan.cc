@@ -77,7 +77,7 @@ Result<JobId> KeyPlan::place(const JobSpec& spec, JobId id, int64_t& due_ms) {
       if (cold_.find(before.holder) && !state_.find(before.holder)) {
         replaced_.push_back(before.holder);
       }
-    } else if (before.holder != 0) {
+    } else if (before.holder != 0 && !ending_.contains(before.holder)) {
       return before.holder;
     }
     taken_.insert_or_assign(std::move(row_key), mine);

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -66,6 +67,8 @@ class KeyPlan {
   // The job that holds a key of this one; 0: it may come in as `id`, and takes its keys. Sets the
   // due time of a debounced one.
   Result<JobId> place(const JobSpec& spec, JobId id, int64_t& due_ms);
+  // The job is acked by the same record, behind the new jobs: its unique key is free for them.
+  void end(JobId id) { ending_.insert(id); }
   // Stored jobs whose place is taken.
   const std::vector<JobId>& replaced() const { return replaced_; }
 
@@ -78,6 +81,7 @@ class KeyPlan {
   int64_t now_ms_;
   std::unordered_map<std::string, KeyRow> taken_;  // by jobs of this command
   std::vector<JobId> replaced_;
+  std::unordered_set<JobId> ending_;
 };
 
 }  // namespace wq

@@ -56,7 +56,7 @@ void Engine::refill_empty_heads() {
     }
   };
   for (const auto& [name, queue] : state_.queues()) look_at(queue, queue->lanes);
-  for (const GroupGate* gate : state_.changed_gates()) look_at(gate->queue, gate->lines);
+  for (const KeyGate* gate : state_.changed_gates()) look_at(gate->queue, gate->lines);
 }
 
 // Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
@@ -96,8 +96,15 @@ Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
     due.more |= over();
     refill_empty_heads();
   }
+  open_gates(now.wall_ms);
   wake_rated(now.wall_ms);
   return due;
+}
+
+// Rate keys whose time has come.
+void Engine::open_gates(int64_t now_ms) {
+  state_.pass_time(now_ms);
+  if (!state_.wake_queue.empty()) wake_waiters(CommandType::rate_rebase);
 }
 
 void Engine::watch_rate(Queue* queue) {
@@ -165,6 +172,7 @@ int64_t Engine::next_due_wait_ms() {
     if (!queue) continue;
     wait_ms = std::min(wait_ms, queue->rate_wait_ms(now_ms));
   }
+  if (!WQ_PLANTED(key_wakes_nobody)) wait_ms = std::min(wait_ms, state_.gate_due_ms() - now_ms);
   if (delays_wanted(now_ms)) {
     wait_ms = has_room_for_pages() ? 0 : std::min(wait_ms, no_room_poll_ms);
   }
@@ -195,7 +203,7 @@ void Engine::wake_for_timers() {
 // Reads the next page of a lane into its head. On return the lane may still be empty: look again.
 Status Engine::refill_lane(const LaneId& id) {
   Queue* queue = state_.find_queue(id.queue);
-  const Lane* lane = queue ? state_.find_lane(queue, id.group, id.priority) : nullptr;
+  const Lane* lane = queue ? state_.find_lane(queue, id.gate, id.priority) : nullptr;
   if (!lane || lane->cold_count == 0) return {};
   const LaneRange range(*queue, *lane);
   const uint64_t version = store_version_;
@@ -208,7 +216,7 @@ Status Engine::refill_lane(const LaneId& id) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
-  if (!id.group.empty()) limits.rows = std::min(limits.rows, line_refill_rows_max);
+  if (!id.gate.empty()) limits.rows = std::min(limits.rows, line_refill_rows_max);
   limits.rows = std::max(limits.rows, refill_rows_min);
   const auto read = [&] {
     MutexGap gap(mutex_);
@@ -258,7 +266,7 @@ Result<bool> Engine::maintain() {
     const LaneId id = std::move(refills_.back());
     refills_.pop_back();
     if (Queue* queue = state_.find_queue(id.queue)) {
-      if (Lane* lane = state_.find_lane(queue, id.group, id.priority)) lane->refill_wanted = false;
+      if (Lane* lane = state_.find_lane(queue, id.gate, id.priority)) lane->refill_wanted = false;
     }
     WQ_TRY(refill_lane(id));
     more = true;

@@ -38,8 +38,8 @@ std::vector<std::vector<Header>> chain_headers(const JobSpec& first) {
   return out;
 }
 
-std::string encode(Encoder& encoder, const NextSpec& next, std::span<const Header> headers,
-                   const JobTraits& traits) {
+std::string encode(Encoder& encoder, const NextSpec& next, const Packer::Packed& packed,
+                   std::span<const Header> headers, const JobTraits& traits) {
   const JobSpec& job = next.job;
   NextJob out;
   out.queue = next.queue;
@@ -47,45 +47,41 @@ std::string encode(Encoder& encoder, const NextSpec& next, std::span<const Heade
   out.run_at_ms = job.run_at_ms;
   out.max_attempts = job.max_attempts;
   out.priority = job.priority;
-  out.envelope = encoder.envelope(headers, job.payload, job.backoff, next_enqueued_ms, traits);
+  out.envelope = encoder.envelope(headers, packed.payload, job.backoff, next_enqueued_ms, traits,
+                                  packed.packing);
   return encode_next(out);
 }
 
 }  // namespace
 
-std::string encode_chain(const JobSpec& spec) {
+Result<std::string> encode_chain(const JobSpec& spec, std::span<const PackTarget> targets,
+                                 Packer& packer) {
   std::string following;
-  if (spec.chain.empty()) return following;
   const std::vector<std::vector<Header>> headers = chain_headers(spec);
   Encoder encoder;
   uint32_t count = 0;
   for (size_t i = spec.chain.size(); i-- > 0; ++count) {
-    JobTraits traits = spec.chain[i].job.traits;
+    const JobSpec& job = spec.chain[i].job;
+    const Result<Packer::Packed> packed = packer.pack_ahead(job.payload, targets[i], job.encrypt);
+    if (!packed.ok()) {
+      return Status(packed.status().code(),
+                    "chain[" + std::to_string(i) + "]: " + packed.status().message());
+    }
+    JobTraits traits = job.traits;
     traits.batch = spec.traits.batch;
     traits.chain = following;
     traits.chain_jobs = count;
-    following = encode(encoder, spec.chain[i], headers[i], traits);
+    following = encode(encoder, spec.chain[i], packed.value(), headers[i], traits);
   }
   return following;
 }
 
-Bytes encode_envelope(Encoder& encoder, const JobSpec& spec, int64_t now_ms) {
-  if (spec.chain.empty()) {
-    return encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
-  }
-  JobTraits traits = spec.traits;
-  const std::string chain = encode_chain(spec);
-  traits.chain = chain;
-  traits.chain_jobs = static_cast<uint32_t>(spec.chain.size());
-  return encoder.envelope(spec.headers, spec.payload, spec.backoff, now_ms, traits);
-}
-
-std::string encode_batch_job(const NextSpec& next, uint64_t batch) {
+std::string encode_batch_job(const NextSpec& next, const OwnPayload& packed, uint64_t batch) {
   const std::string id = std::to_string(batch);
   std::vector<Header> headers(next.job.headers.begin(), next.job.headers.end());
   headers.push_back({as_bytes("wq-batch"), as_bytes(id)});
   Encoder encoder;
-  return encode(encoder, next, headers, next.job.traits);
+  return encode(encoder, next, {packed.bytes, packed.packing}, headers, next.job.traits);
 }
 
 }  // namespace wq

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "engine/engine.h"
@@ -11,14 +12,14 @@ namespace wq {
 
 // The jobs of spec.chain, each inside of the one before; empty if there are none. All are in the
 // batch of the spec. A job has the headers of the one before it that tell where work comes from
-// (tags, traceparent, tracestate, baggage), unless it has one of that name itself.
-std::string encode_chain(const JobSpec& spec);
+// (tags, traceparent, tracestate, baggage), unless it has one of that name itself. `targets`: the
+// queue of each of them.
+Result<std::string> encode_chain(const JobSpec& spec, std::span<const PackTarget> targets,
+                                 Packer& packer);
 
-// The envelope of a new job, its chain in it. Valid until the encoder is used again.
-Bytes encode_envelope(Encoder& encoder, const JobSpec& spec, int64_t now_ms);
-
-// What the end of batch `batch` enqueues: its id stands in the header wq-batch.
-std::string encode_batch_job(const NextSpec& next, uint64_t batch);
+// What the end of batch `batch` enqueues: its id stands in the header wq-batch. `packed` is its
+// payload.
+std::string encode_batch_job(const NextSpec& next, const OwnPayload& packed, uint64_t batch);
 
 // How many jobs an encoded chain of a job in `batch` holds; 0 = it is none. For bytes of any
 // origin.

@@ -157,6 +157,7 @@ void Observer::entering(const Job& job, JobState state, int64_t due_ms) {
       tell(EventKind::replayed, job, due_ms);
       return;
     case JobState::ready:
+      if (state == JobState::delayed) tell(EventKind::released, job, due_ms);
       return;
   }
 }
@@ -203,6 +204,9 @@ void Observer::ending(const Job& job, EndReason reason) {
       return;
     case EndReason::dropped:
       tell(EventKind::dropped, job);
+      return;
+    case EndReason::skipped:
+      tell(EventKind::skipped, job);
       return;
     case EndReason::cleared:
       // One dead letter; of a whole queue one event tells for all.

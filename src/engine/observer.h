@@ -115,6 +115,7 @@ class Observer {
   void ending(const Job& job, EndReason reason);
 
   void batch_finished(uint64_t batch, uint64_t members);
+  void key_cools(const Job& job, int64_t until_ms) { tell(EventKind::key_cools, job, until_ms); }
 
   // ---- queues
   void queue_event(EventKind kind, QueueId queue, uint64_t count);

@@ -30,6 +30,8 @@ struct Waiter;
 // Lines of groups by the place of their first job; see gate.h.
 using LineOrder = std::set<std::pair<uint64_t, Lane*>>;
 
+struct Turns;
+
 struct Lane {
   explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
 
@@ -42,11 +44,22 @@ struct Lane {
   uint64_t cold_low = 0;
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
-  GroupGate* gate = nullptr;   // set: it is a line of this group
-  uint64_t listed_at = 0;      // a line: its key in one of the two below; 0 = it is in none
-  bool is_open = false;        // a line: in which
-  LineOrder open;              // not a line: the lines of this priority whose group has a free slot
-  LineOrder shut;              // and those whose group has none
+  KeyGate* gate = nullptr;     // set: it is a line of this group or tenant
+  uint64_t listed_at = 0;      // line of a group: its key in one of the two below; 0 = in none
+  bool is_open = false;        // line of a group: in which
+  Lane* home = nullptr;        // line of a group: of which lane those are
+  uint64_t listed_count = 0;   // line of a group: how many of its jobs home->lined counts
+  LineOrder open;              // the lines of this priority and tenant with a free slot
+  LineOrder shut;              // and those without
+  uint64_t lined = 0;          // jobs of the two
+  ListLink in_ring;            // see turns.h
+  ListLink in_size;
+  uint64_t turn = 0;             // where it is in the ring
+  uint64_t size = 0;             // jobs(), as Turns knows it
+  std::unique_ptr<Turns> turns;  // not a line: set while this priority has tenants
+
+  uint64_t jobs() const { return count + lined; }
+  bool gives() const { return count > 0 || !open.empty(); }
 
   bool in_head(const Job* job) const { return cold_count == 0 || job->position < cold_low; }
 
@@ -60,28 +73,76 @@ struct Lane {
 
 using Lanes = std::vector<std::unique_ptr<Lane>>;  // by priority
 
+// The tenants of one priority. The lane itself is one of them: that of the jobs without a tenant.
+struct Turns {
+  using Ring = IntrusiveList<Lane, &Lane::in_ring>;
+  using Sizes = IntrusiveList<Lane, &Lane::in_size>;
+  Ring ring;                 // lanes with a job that may be leased, the next one first
+  Sizes by_size[65];         // lanes with jobs, by the bits of their number
+  uint64_t lanes = 0;        // of tenants
+  uint64_t tenant_jobs = 0;  // in them
+};
+
 inline Lanes::const_iterator lane_place(const Lanes& lanes, uint8_t priority) {
   return std::lower_bound(
       lanes.begin(), lanes.end(), priority,
       [](const std::unique_ptr<Lane>& lane, uint8_t wanted) { return lane->priority < wanted; });
 }
 
-// One group of a queue; see gate.h.
-struct GroupGate {
+// What a job waits in a line of its own for: its group, its rate key, or the turn of its tenant.
+// Owned, as a map key or as the name of a line in the store, it is one text: the kind and then the
+// key.
+struct GateName {
+  static constexpr char group = 'g';
+  static constexpr char tenant = 'h';
+  static constexpr char rate_key = 'k';
+
+  GateName() = default;
+  GateName(char of_kind, std::string_view of_key)
+      : kind(of_key.empty() ? '\0' : of_kind), key(of_key) {}
+  GateName(const std::string& owned)  // NOLINT(google-explicit-constructor): the same thing
+      : GateName(owned.empty() ? '\0' : owned[0], std::string_view(owned).substr(!owned.empty())) {}
+  bool empty() const { return key.empty(); }
+  std::string owned() const { return empty() ? std::string() : kind + std::string(key); }
+
+  char kind = '\0';
+  std::string_view key = {};  // empty = no gate
+};
+
+inline bool operator==(const std::string& owned, const GateName& name) {
+  return !owned.empty() && owned[0] == name.kind && std::string_view(owned).substr(1) == name.key;
+}
+
+// One group, rate key or tenant of a queue; see gate.h.
+struct KeyGate {
   Queue* queue = nullptr;
-  std::string key;
-  uint32_t limit = 0;    // 0 = the queue's
-  uint32_t picked = 0;   // by the lease under construction
-  uint64_t running = 0;  // leased and running jobs
-  uint64_t waiting = 0;  // ready jobs
-  uint64_t parked = 0;   // ready jobs that no slot is free for
-  uint64_t number = 0;   // of its lines; 0 = it has none
-  bool changed = false;  // in State::changed_gates_
-  bool stored = false;   // the store has a row of it
+  std::string name;           // owned; see GateName
+  uint32_t limit = 0;         // of a group; 0 = the queue's
+  uint32_t picked = 0;        // by the lease under construction
+  uint64_t running = 0;       // leased and running jobs; none at a rate key
+  uint64_t waiting = 0;       // ready jobs
+  uint64_t parked = 0;        // ready jobs that no slot is free for, or all of a key that is shut
+  uint64_t number = 0;        // of its lines; 0 = it has none
+  uint64_t homed = 0;         // of a tenant: lines of groups that take its turns
+  int64_t tat_ns = 0;         // of a rate key; see rate.h
+  Breaker breaker;            // of a rate key; see throttle.h
+  int64_t picked_tat_ns = 0;  // with the jobs of the lease under construction
+  int64_t due_ms = 0;        // in State::timed_gates_: when to settle it again; 0 = it is not there
+  bool shut = false;         // a rate key: used up or cooling when it was settled last
+  bool passed_over = false;  // a rate key: the lease under construction came to a job too dear
+  bool changed = false;      // in State::changed_gates_
+  bool stored = false;       // the store has a row of it
   Lanes lines;
 
+  bool is_tenant() const { return name[0] == GateName::tenant; }
+  bool has_lines() const { return waiting > 0 || homed > 0; }
+  bool is_rate() const { return name[0] == GateName::rate_key; }
   uint64_t limit_now() const;
   uint64_t free_slots() const;
+  bool has_room(const Job* job, int64_t now_ms);  // for `job`, besides what is picked
+  void pick(const Job& job, int64_t now_ms);
+  int64_t wait_ms(int64_t now_ms) const;  // a rate key: until its first job may be leased
+  int64_t kept_until_ms() const;          // a rate key: from then on it is as good as new
   Lane* find_line(uint8_t priority) const {
     const auto place = lane_place(lines, priority);
     return place != lines.end() && (*place)->priority == priority ? place->get() : nullptr;
@@ -96,10 +157,12 @@ struct GroupGate {
 
 struct GateKeyHash {
   using is_transparent = void;
-  size_t operator()(std::string_view key) const { return hash64(as_bytes(key), 0); }
+  size_t operator()(const GateName& name) const {
+    return hash64(as_bytes(name.key), static_cast<uint64_t>(name.kind));
+  }
 };
 using Gates =
-    std::unordered_map<std::string, std::unique_ptr<GroupGate>, GateKeyHash, std::equal_to<>>;
+    std::unordered_map<std::string, std::unique_ptr<KeyGate>, GateKeyHash, std::equal_to<>>;
 
 // Ready seqs start in the middle, so that a job can be put in front of the first for ever.
 constexpr uint64_t first_tail_seq = 1ull << 62;
@@ -128,8 +191,12 @@ struct Queue {
   uint64_t history_next = 1;
 
   Lanes lanes;
-  Gates gates;              // groups with ready, leased or running jobs
-  uint64_t parked = 0;      // ready jobs that wait for a slot of their group
+  Gates gates;  // groups with ready, leased or running jobs, rate keys in use, tenants with ready
+  uint64_t tenant_lanes = 0;  // 0: nobody takes turns
+  uint64_t next_turn = 1;     // 0 while rows are loaded: turns are as stored
+  uint64_t parked = 0;        // ready jobs that wait for their group or rate key
+  int64_t keys_ms =
+      INT64_MAX;            // when a lease looked last; if time goes back, TATs are to be rebased
   int64_t rate_tat_ns = 0;  // see rate.h
   PlaceList leased;         // leased and running, in lease order
   PlaceList dead;           // resident dead jobs, by dead seq
@@ -184,12 +251,14 @@ struct Queue {
 };
 
 // A lowered limit never cuts what runs.
-inline uint64_t GroupGate::free_slots() const {
+inline uint64_t KeyGate::free_slots() const {
+  if (is_tenant()) return UINT64_MAX;
+  if (is_rate()) return shut ? 0 : UINT64_MAX;
   const uint64_t held = running + picked;
   return held >= limit_now() ? 0 : limit_now() - held;
 }
 
-inline uint64_t GroupGate::limit_now() const {
+inline uint64_t KeyGate::limit_now() const {
   return limit != 0 ? limit : queue->config.group_limit;
 }
 

@@ -4,6 +4,8 @@
 // jobs than the limit says. The TAT is never ahead of time by more than `burst` intervals, unless
 // the clock was set back or the rate was changed; then it is put right by a command of its own
 // (rate_rebase) or by the one that changes it, and from that moment on time counts again.
+// A job of a rate key may cost more than one token. One that costs more than the burst waits for a
+// full bucket and takes it below empty, so that it may be ahead of time by as much as the window.
 // Pure functions, safe from any thread.
 #pragma once
 
@@ -33,5 +35,10 @@ int64_t rate_wait_ms(const RateLimit& rate, int64_t tat_ns, int64_t now_ms);
 int64_t rate_rebased(const RateLimit& rate, int64_t tat_ns, int64_t now_ms);
 // The TAT once `jobs` more have begun.
 int64_t rate_charged(const RateLimit& rate, int64_t tat_ns, int64_t now_ms, uint64_t jobs);
+
+// The same for one job with a cost, 1..count; a higher one is count.
+int64_t cost_wait_ms(const RateLimit& rate, int64_t tat_ns, int64_t now_ms, uint32_t cost);
+int64_t cost_rebased(const RateLimit& rate, int64_t tat_ns, int64_t now_ms);
+int64_t cost_charged(const RateLimit& rate, int64_t tat_ns, int64_t now_ms, uint32_t cost);
 
 }  // namespace wq

@@ -29,6 +29,18 @@ struct Header {
   Bytes value;  // any bytes
 };
 
+// What was done to a payload before it was stored; see packing.h.
+constexpr uint8_t packing_compressed = 1;
+constexpr uint8_t packing_sealed = 2;
+struct Packing {
+  uint8_t flags = 0;
+  uint32_t plain_bytes = 0;  // size of the payload as it was given
+
+  bool operator==(const Packing&) const = default;
+  bool is_packed() const { return flags != 0; }
+  bool is_sealed() const { return (flags & packing_sealed) != 0; }
+};
+
 // The part of a job that never changes, written once: payload, headers, own retry policy, traits.
 struct Envelope {
   Bytes payload;
@@ -36,6 +48,7 @@ struct Envelope {
   Backoff backoff;  // kind none = the queue's
   int64_t enqueued_ms = 0;
   JobTraits traits = {};
+  Packing packing = {};  // of the payload
 };
 
 // The part of a job that changes; 1:1 with the fields of the resident Job.
@@ -68,6 +81,11 @@ struct LaneRow {
   uint64_t count = 0;      // ready rows of this lane
 };
 
+struct TurnRow {
+  uint8_t priority = 0;
+  uint64_t turn = 0;  // of the jobs without a tenant; see turns.h
+};
+
 struct QueueRow {
   QueueId id = 0;
   std::string name = {};
@@ -85,6 +103,7 @@ struct QueueRow {
   bool bytes_known = true;               // false in a row that was written without them
   uint64_t history_first = 1;
   uint64_t history_next = 1;
+  std::vector<TurnRow> turns = {};  // none in a queue without tenants
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.
@@ -146,7 +165,8 @@ class Encoder {
   // here.
   Bytes command(const Command& command);
   Bytes envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                 int64_t enqueued_ms, const JobTraits& traits = JobTraits());
+                 int64_t enqueued_ms, const JobTraits& traits = JobTraits(),
+                 const Packing& packing = Packing());
   Bytes job_row(const JobRow& row, Bytes envelope);  // envelope empty = a state row
   Bytes queue_row(const QueueRow& row);
   Bytes meta_row(const MetaRow& row);
@@ -169,7 +189,10 @@ struct EnvelopeView {
   Bytes payload;
   int64_t enqueued_ms = 0;
   uint32_t headers_count = 0;
-  Bytes group;  // empty = none
+  Bytes group;   // empty = none
+  Bytes tenant;  // empty = none
+  Bytes rate_key;
+  uint32_t rate_cost = 1;
 };
 EnvelopeView trusted_envelope(Bytes envelope);
 Header trusted_header(Bytes envelope, size_t i);  // i < headers_count
@@ -187,6 +210,10 @@ std::vector<std::byte> started_envelope(Bytes envelope, int64_t now_ms);
 std::unique_ptr<const JobTraits> trusted_traits(Bytes envelope);
 // Whether there are any; the bytes may lie anywhere.
 bool trusted_has_traits(Bytes envelope);
+Packing trusted_packing(Bytes envelope);  // the bytes may lie anywhere
+// What is wrong with a payload as it is stored; null = nothing.
+const char* check_packing(Bytes payload, const Packing& packing);
+bool check_result(std::string_view result, bool sealed);
 struct DecodedJobRow {
   JobRow row;
   Bytes envelope;  // empty in a state row

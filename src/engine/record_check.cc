@@ -3,6 +3,7 @@
 #include <bitset>
 
 #include "engine/cron_plan.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 
 namespace wq {
@@ -57,10 +58,13 @@ const char* check_first_generation(const Command& command) {
 const char* check_settle_item(const SettleItem& item) {
   if (item.generation == 0) return "settle of generation 0";
   const bool ack = item.kind == SettleKind::ack;
-  if (item.result.size() > (ack ? result_bytes_max : 0)) return "result of a settle";
+  const bool sealed = ack && (item.flags & settle_sealed) != 0;
+  if (!check_result(item.result, sealed) || (!ack && !item.result.empty())) {
+    return "result of a settle";
+  }
   switch (item.kind) {
     case SettleKind::ack:
-      return (item.flags & ~settle_chain) == 0 ? nullptr : "unknown settle flag";
+      return (item.flags & ~(settle_chain | settle_sealed)) == 0 ? nullptr : "unknown settle flag";
     case SettleKind::nack:
     case SettleKind::fail:
     case SettleKind::release:
@@ -76,7 +80,9 @@ const char* check_settle_item(const SettleItem& item) {
   if (item.kind == SettleKind::release && item.reason != DeadReason::none) {
     return "release with a reason";
   }
-  if (!is_workers_reason(item.reason)) return "reason of a settle";
+  if (!is_workers_reason(item.reason) && item.reason != DeadReason::unreadable) {
+    return "reason of a settle";
+  }
   return nullptr;
 }
 
@@ -254,6 +260,7 @@ uint32_t command_fields(CommandType type) {
       return field_ids | field_delays;
     case CommandType::promote:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
       return field_ids;
     case CommandType::cancel:
       return field_queue | field_ids;
@@ -327,6 +334,18 @@ const char* check_traits(const JobTraits& traits) {
   if (traits.group.size() > key_bytes_max) return "length of a group key";
   if (traits.group_limit > group_limit_max) return "limit of a group";
   if (traits.group.empty() && traits.group_limit != 0) return "limit without a group";
+  if (traits.tenant.size() > key_bytes_max) return "length of a tenant key";
+  if (traits.overlap > overlap_rule_last) return "what to do if a group is full";
+  if (traits.group.empty() && traits.overlap != OverlapRule::park) return "overlap without a group";
+  const bool releases = traits.overlap == OverlapRule::release;
+  if (traits.overlap_ms < 0 || traits.overlap_ms > delay_ms_max ||
+      releases != (traits.overlap_ms != 0)) {
+    return "delay of an overlap";
+  }
+  if (traits.rate_key.size() > key_bytes_max) return "length of a rate key";
+  if (traits.rate_cost == 0 || traits.rate_cost > rate_count_max) return "cost of a job";
+  if (traits.rate_key.empty() && traits.rate_cost != 1) return "cost without a rate key";
+  if (!traits.rate_key.empty() && !traits.group.empty()) return "rate key beside a group";
   return check_keys(traits);
 }
 
@@ -352,6 +371,30 @@ const char* check_backoff(BackoffKind kind, int64_t base_ms, int64_t max_ms,
   return "unknown kind of backoff";
 }
 
+const char* check_packing(Bytes payload, const Packing& packing) {
+  if (!packing.is_packed()) {
+    if (packing.plain_bytes != 0) return "plain size of a payload that is not packed";
+    return payload.size() > payload_bytes_absolute_max ? "payload size" : nullptr;
+  }
+  if ((packing.flags & ~(packing_compressed | packing_sealed)) != 0) return "unknown packing";
+  if (packing.plain_bytes > payload_bytes_absolute_max) return "plain size of a payload";
+  size_t bytes = payload.size();
+  if (packing.is_sealed()) {
+    if (bytes < seal_extra_bytes) return "sealed payload is too short";
+    bytes -= seal_extra_bytes;
+  }
+  const bool compressed = (packing.flags & packing_compressed) != 0;
+  const bool fits = compressed ? bytes < packing.plain_bytes : bytes == packing.plain_bytes;
+  return fits ? nullptr : "size of a packed payload";
+}
+
+bool check_result(std::string_view result, bool sealed) {
+  if (!sealed) return result.size() <= result_bytes_max;
+  const bool long_enough = result.size() >= seal_extra_bytes;
+  return long_enough && result.size() - seal_extra_bytes <= result_bytes_max &&
+         seal_key_id(as_bytes(result)) != 0;
+}
+
 namespace {
 
 const char* check_rate(const RateLimit& rate) {
@@ -359,6 +402,15 @@ const char* check_rate(const RateLimit& rate) {
   if (rate.count > rate_count_max) return "count of the rate";
   if (rate.burst == 0 || rate.burst > rate.count) return "burst of the rate";
   if (rate.window_ms < 1 || rate.window_ms > rate_window_ms_max) return "window of the rate";
+  return nullptr;
+}
+
+const char* check_throttle(const Throttle& throttle) {
+  if (throttle.count == 0) return throttle == Throttle() ? nullptr : "throttle without a count";
+  if (throttle.count > throttle_count_max) return "count of the throttle";
+  for (const int64_t span_ms : {throttle.window_ms, throttle.cool_ms}) {
+    if (span_ms < 1 || span_ms > rate_window_ms_max) return "time of the throttle";
+  }
   return nullptr;
 }
 
@@ -375,11 +427,14 @@ const char* check_config(const QueueConfig& config) {
   if (config.full_policy > FullPolicy::drop_oldest) return "unknown policy of a full queue";
   if (config.dead_max_age_ms < 0 || config.dead_max_age_ms > delay_ms_max) return "age of the dead";
   if (config.pause_kept && config.status != QueueStatus::disabled) return "pause that is kept";
+  if (config.compress_min_bytes > payload_bytes_absolute_max) return "least size to compress";
   if (config.keep_done_age_ms < 0 || config.keep_done_age_ms > delay_ms_max) {
     return "age of the history";
   }
   if (config.group_limit == 0 || config.group_limit > group_limit_max) return "limit of the groups";
   if (const char* reason = check_rate(config.rate)) return reason;
+  if (const char* reason = check_rate(config.key_rate)) return reason;
+  if (const char* reason = check_throttle(config.throttle)) return reason;
   return check_backoff(config.backoff.kind, config.backoff.base_ms, config.backoff.max_ms,
                        config.backoff.list_ms);
 }
@@ -415,6 +470,7 @@ const char* check_queue_row(const QueueRow& row) {
   if (row.created_ms < 0 || row.rate_tat_ns < 0) return "time is negative";
   if (row.lanes.size() > lanes_max) return "too many lanes";
   if (row.history_first == 0 || row.history_first > row.history_next) return "range of the history";
+  if (row.turns.size() > lanes_max) return "too many turns";
   std::bitset<lanes_max> seen;
   for (const LaneRow& lane : row.lanes) {
     if (seen.test(lane.priority)) return "two lanes of one priority";

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 #include "engine/schema/command_generated.h"
 #include "engine/schema/envelope_generated.h"
@@ -82,15 +83,23 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   table.add_backoff(backoff);
   table.add_max_retries(config.max_retries);
   table.add_max_running(config.max_running);
+  table.add_compress_min_bytes(config.compress_min_bytes);
   table.add_keep_done_count(config.keep_done_count);
   table.add_status(static_cast<uint8_t>(config.status));
   table.add_durability(static_cast<uint8_t>(config.durability));
   table.add_full_policy(static_cast<uint8_t>(config.full_policy));
   table.add_pause_kept(config.pause_kept);
+  table.add_encrypt(config.encrypt);
   table.add_rate_window_ms(config.rate.window_ms);
   table.add_rate_count(config.rate.count);
   table.add_rate_burst(config.rate.burst);
   table.add_group_limit(config.group_limit);
+  table.add_key_rate_window_ms(config.key_rate.window_ms);
+  table.add_key_rate_count(config.key_rate.count);
+  table.add_key_rate_burst(config.key_rate.burst);
+  table.add_throttle_window_ms(config.throttle.window_ms);
+  table.add_throttle_cool_ms(config.throttle.cool_ms);
+  table.add_throttle_count(config.throttle.count);
   return table.Finish();
 }
 
@@ -209,6 +218,8 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   const auto chain = put_bytes(b, as_bytes(traits.chain));
   const auto group = put_bytes(b, as_bytes(traits.group));
+  const auto tenant = put_bytes(b, as_bytes(traits.tenant));
+  const auto rate_key = put_bytes(b, as_bytes(traits.rate_key));
   fb::TraitsBuilder table(b);
   table.add_expires_ms(traits.expires_ms);
   table.add_retry_until_ms(traits.retry_until_ms);
@@ -225,6 +236,11 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   table.add_chain_jobs(traits.chain_jobs);
   table.add_group(group);
   table.add_group_limit(traits.group_limit);
+  table.add_tenant(tenant);
+  table.add_overlap_ms(traits.overlap_ms);
+  table.add_overlap(static_cast<uint8_t>(traits.overlap));
+  table.add_rate_key(rate_key);
+  table.add_rate_cost(traits.rate_cost);
   return table.Finish();
 }
 
@@ -402,8 +418,9 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
 }
 
 Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Backoff& backoff,
-                        int64_t enqueued_ms, const JobTraits& traits) {
-  WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max);
+                        int64_t enqueued_ms, const JobTraits& traits, const Packing& packing) {
+  WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max + seal_extra_bytes);
+  WQ_CHECK(!check_packing(payload, packing));
   WQ_CHECK(enqueued_ms >= 0);
   WQ_CHECK(!check_traits(traits));
   WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
@@ -430,6 +447,8 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   table.add_headers(header_vector);
   table.add_backoff(policy);
   table.add_traits(more);
+  table.add_plain_bytes(packing.plain_bytes);
+  table.add_packing(packing.flags);
   b.Finish(table.Finish());
   return impl_->envelope.bytes();
 }
@@ -473,9 +492,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   const auto config = put_config(b, row.config);
   const auto name = put_bytes(b, as_bytes(row.name));
   const QueueTotals& t = row.totals;
-  const auto totals = fb::CreateQueueTotals(
-      b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released, t.expired, t.dead,
-      t.replayed, t.cancelled, t.cleared, t.jobs_expired, t.dropped, t.dead_dropped, t.chain_cut);
+  const auto totals =
+      fb::CreateQueueTotals(b, t.enqueued, t.leased, t.acked, t.nacked, t.failed, t.released,
+                            t.expired, t.dead, t.replayed, t.cancelled, t.cleared, t.jobs_expired,
+                            t.dropped, t.dead_dropped, t.chain_cut, t.skipped);
   const auto counts = b.CreateVector(row.counts, job_state_count);
   const auto epochs = b.CreateVector(row.epochs, job_state_count);
   Offset<Vector<uint64_t>> bytes;  // absent for a queue without jobs
@@ -486,6 +506,10 @@ Bytes Encoder::queue_row(const QueueRow& row) {
     lanes.emplace_back(lane.head_hint, lane.count, lane.priority);
   }
   const auto lane_vector = b.CreateVectorOfStructs(lanes);
+  std::vector<fb::Turn> turns;
+  for (const TurnRow& turn : row.turns) turns.emplace_back(turn.turn, turn.priority);
+  Offset<Vector<const fb::Turn*>> turn_vector;
+  if (!turns.empty()) turn_vector = b.CreateVectorOfStructs(turns);
   fb::QueueRowBuilder table(b);
   table.add_rate_tat_ns(row.rate_tat_ns);
   table.add_created_ms(row.created_ms);
@@ -497,6 +521,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
     table.add_history_next(row.history_next);
   }
   table.add_lanes(lane_vector);
+  table.add_turns(turn_vector);
   table.add_bytes(bytes);
   table.add_epochs(epochs);
   table.add_counts(counts);

@@ -1,5 +1,6 @@
 // Reading envelopes, and the small tables that several records share.
 #include "base/check.h"
+#include "engine/payload_seal.h"
 #include "engine/record_internal.h"
 #include "engine/schema/envelope_generated.h"
 
@@ -66,6 +67,11 @@ JobTraits read_traits(const fb::Traits* table) {
   traits.chain_jobs = table->chain_jobs();
   traits.group = as_text(vector_bytes(table->group()));
   traits.group_limit = table->group_limit();
+  traits.tenant = as_text(vector_bytes(table->tenant()));
+  traits.overlap = static_cast<OverlapRule>(table->overlap());
+  traits.overlap_ms = table->overlap_ms();
+  traits.rate_key = as_text(vector_bytes(table->rate_key()));
+  traits.rate_cost = table->rate_cost();
   return traits;
 }
 
@@ -88,7 +94,10 @@ const char* check_aligned_envelope(const AlignedImage& image, uint32_t depth = 0
   if (!verifier.VerifyBuffer<fb::Envelope>()) return "envelope is not well formed";
   const auto* table = flatbuffers::GetRoot<fb::Envelope>(image.data());
   if (table->enqueued_ms() < 0) return "enqueue time is negative";
-  if (vector_bytes(table->payload()).size() > payload_bytes_absolute_max) return "payload size";
+  const Packing packing{table->packing(), table->plain_bytes()};
+  const Bytes payload = vector_bytes(table->payload());
+  if (const char* reason = check_packing(payload, packing)) return reason;
+  if (packing.is_sealed() && seal_key_id(payload) == 0) return "sealed payload of no job";
   if (table->backoff() != nullptr) {
     BackoffParts parts;
     if (const char* reason = unpack_backoff(table->backoff(), parts)) return reason;
@@ -136,10 +145,14 @@ const char* read_config(const fb::QueueConfig* table, QueueConfig& out) {
   out.dead_max_count = table->dead_max_count();
   out.dead_max_age_ms = table->dead_max_age_ms();
   out.pause_kept = table->pause_kept();
+  out.encrypt = table->encrypt();
+  out.compress_min_bytes = table->compress_min_bytes();
   out.keep_done_count = table->keep_done_count();
   out.keep_done_age_ms = table->keep_done_age_ms();
   out.rate = {table->rate_count(), table->rate_burst(), table->rate_window_ms()};
   out.group_limit = table->group_limit();
+  out.key_rate = {table->key_rate_count(), table->key_rate_burst(), table->key_rate_window_ms()};
+  out.throttle = {table->throttle_count(), table->throttle_window_ms(), table->throttle_cool_ms()};
   if (const char* reason = read_backoff(table->backoff(), out.backoff)) return reason;
   return check_config(out);
 }
@@ -151,11 +164,12 @@ Result<Envelope> decode_envelope(Bytes bytes) {
   Envelope envelope;
   envelope.payload = image.in_input(vector_bytes(table->payload()));
   envelope.enqueued_ms = table->enqueued_ms();
+  envelope.packing = {table->packing(), table->plain_bytes()};
   if (table->traits() != nullptr) {
     envelope.traits = read_traits(table->traits());
     JobTraits& traits = envelope.traits;
-    for (std::string_view* view :
-         {&traits.key, &traits.idempotency_key, &traits.group, &traits.chain}) {
+    for (std::string_view* view : {&traits.key, &traits.idempotency_key, &traits.group,
+                                   &traits.rate_key, &traits.chain, &traits.tenant}) {
       *view = as_text(image.in_input(as_bytes(*view)));
     }
   }
@@ -191,7 +205,12 @@ EnvelopeView trusted_envelope(Bytes envelope) {
   view.payload = vector_bytes(table->payload());
   view.enqueued_ms = table->enqueued_ms();
   view.headers_count = table->headers() == nullptr ? 0 : table->headers()->size();
-  if (table->traits() != nullptr) view.group = vector_bytes(table->traits()->group());
+  if (const fb::Traits* traits = table->traits()) {
+    view.group = vector_bytes(traits->group());
+    view.tenant = vector_bytes(traits->tenant());
+    view.rate_key = vector_bytes(traits->rate_key());
+    view.rate_cost = traits->rate_cost();
+  }
   return view;
 }
 
@@ -221,6 +240,16 @@ bool trusted_has_traits(Bytes envelope) {
   const auto* root =
       reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
   return root->GetPointer<const uint8_t*>(fb::Envelope::VT_TRAITS) != nullptr;
+}
+
+Packing trusted_packing(Bytes envelope) {
+  using flatbuffers::ReadScalar;
+  using flatbuffers::uoffset_t;
+  const auto* start = reinterpret_cast<const uint8_t*>(envelope.data());
+  const auto* root =
+      reinterpret_cast<const flatbuffers::Table*>(start + ReadScalar<uoffset_t>(start));
+  return {root->GetField<uint8_t>(fb::Envelope::VT_PACKING, 0),
+          root->GetField<uint32_t>(fb::Envelope::VT_PLAIN_BYTES, 0)};
 }
 
 uint64_t trusted_batch(Bytes envelope) {

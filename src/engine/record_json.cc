@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "engine/payload_seal.h"
 #include "engine/record.h"
 #include "engine/record_internal.h"
 
@@ -38,6 +39,7 @@ constexpr CommandName command_names[] = {
     {CommandType::kv_write, "kv_write"},
     {CommandType::transact, "transact"},
     {CommandType::expire_jobs, "expire_jobs"},
+    {CommandType::overlap, "overlap"},
     {CommandType::reprioritise, "reprioritise"},
     {CommandType::progress, "progress"},
     {CommandType::key_release, "key_release"},
@@ -194,11 +196,25 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   if (config.dead_max_count != 0) json.number("dead_max_count", config.dead_max_count);
   if (config.dead_max_age_ms != 0) json.time("dead_max_age_ms", config.dead_max_age_ms);
   if (config.pause_kept) json.flag("pause_kept", true);
+  if (config.encrypt) json.flag("encrypt", true);
+  if (config.compress_min_bytes != 0) {
+    json.number("compress_min_bytes", config.compress_min_bytes);
+  }
   if (config.group_limit != 1) json.number("group_limit", config.group_limit);
   if (config.rate.count != 0) {
     json.number("rate_count", config.rate.count);
     json.number("rate_burst", config.rate.burst);
     json.time("rate_window_ms", config.rate.window_ms);
+  }
+  if (config.key_rate.count != 0) {
+    json.number("key_rate_count", config.key_rate.count);
+    json.number("key_rate_burst", config.key_rate.burst);
+    json.time("key_rate_window_ms", config.key_rate.window_ms);
+  }
+  if (config.throttle.count != 0) {
+    json.number("throttle_count", config.throttle.count);
+    json.time("throttle_window_ms", config.throttle.window_ms);
+    json.time("throttle_cool_ms", config.throttle.cool_ms);
   }
   json.string("backoff", backoff_name(config.backoff.kind));
   if (config.backoff.jitter_permille != 0) {
@@ -218,6 +234,14 @@ void add_config(JsonLine& json, const QueueConfig& config) {
   json.close('}');
 }
 
+void add_packing(JsonLine& json, Bytes envelope) {
+  const Packing packing = trusted_packing(envelope);
+  if (!packing.is_packed()) return;
+  json.number("plain_bytes", packing.plain_bytes);
+  if ((packing.flags & packing_compressed) != 0) json.flag("compressed", true);
+  if (packing.is_sealed()) json.number("key_id", seal_key_id(trusted_payload(envelope)));
+}
+
 void add_jobs(JsonLine& json, const std::vector<NewJob>& jobs) {
   json.key("jobs");
   json.open('[');
@@ -229,6 +253,7 @@ void add_jobs(JsonLine& json, const std::vector<NewJob>& jobs) {
     if (job.max_attempts != 0) json.number("max_attempts", job.max_attempts);
     if (!job.envelope.empty()) {
       json.number("payload_bytes", trusted_payload(job.envelope).size());
+      add_packing(json, job.envelope);
       json.number("envelope_bytes", job.envelope.size());
     }
     json.close('}');
@@ -259,6 +284,9 @@ void add_settles(JsonLine& json, const Command& command) {
     json.number("generation", item.generation);
     if (full) json.string("kind", settle_name(item.kind));
     if (full && !item.result.empty()) json.number("result_bytes", item.result.size());
+    if (full && item.kind == SettleKind::ack && (item.flags & settle_sealed)) {
+      json.number("key_id", seal_key_id(as_bytes(item.result)));
+    }
     if (full && item.kind != SettleKind::ack) {
       if (item.kind != SettleKind::fail) json.time("delay_ms", item.delay_ms);
       if (item.flags & settle_front) json.flag("front", true);

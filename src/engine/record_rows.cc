@@ -35,7 +35,8 @@ void read_totals(const fb::QueueTotals* table, QueueTotals& totals) {
             .jobs_expired = table->jobs_expired(),
             .dropped = table->dropped(),
             .dead_dropped = table->dead_dropped(),
-            .chain_cut = table->chain_cut()};
+            .chain_cut = table->chain_cut(),
+            .skipped = table->skipped()};
 }
 
 const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
@@ -46,6 +47,18 @@ const char* read_lanes(const fb::QueueRow* table, QueueRow& row) {
     fb::Lane lane;
     std::memcpy(&lane, bytes.data() + i * sizeof lane, sizeof lane);
     row.lanes.push_back({lane.priority(), lane.head_hint(), lane.count()});
+  }
+  return nullptr;
+}
+
+const char* read_turns(const fb::QueueRow* table, QueueRow& row) {
+  const Bytes bytes = vector_bytes(table->turns());
+  const size_t count = bytes.size() / sizeof(fb::Turn);
+  if (count > lanes_max) return "too many turns";
+  for (size_t i = 0; i < count; ++i) {
+    fb::Turn turn;
+    std::memcpy(&turn, bytes.data() + i * sizeof turn, sizeof turn);
+    row.turns.push_back({turn.priority(), turn.turn()});
   }
   return nullptr;
 }
@@ -79,6 +92,7 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
   if (const char* reason = read_lanes(table, row)) return reason;
+  if (const char* reason = read_turns(table, row)) return reason;
   return check_queue_row(row);
 }
 

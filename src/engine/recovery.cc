@@ -216,12 +216,18 @@ Status Engine::load_schedules() {
   return cursor->status();
 }
 
-// Groups with waiting jobs are always known.
+// Groups and tenants with waiting jobs are always known, and rate keys that are in use.
 Status Engine::load_gates() {
-  const std::string first = gate_row_key(0, std::string_view());
-  const auto cursor = store_->scan(Family::meta, first, prefix_end(first.substr(0, 1)));
-  for (; cursor->valid(); cursor->next()) WQ_TRY(state_.load_gate(cursor->key(), cursor->value()));
-  return cursor->status();
+  for (const char kind : {GateName::group, GateName::tenant, GateName::rate_key}) {
+    const std::string first(1, kind);
+    const auto cursor = store_->scan(Family::meta, first, prefix_end(first));
+    for (; cursor->valid(); cursor->next()) {
+      WQ_TRY(state_.load_gate(cursor->key(), cursor->value()));
+    }
+    WQ_TRY(cursor->status());
+  }
+  state_.order_turns();
+  return {};
 }
 
 // Leased and running jobs are always resident.
@@ -300,6 +306,7 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::promote:
     case CommandType::cancel:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
     case CommandType::reprioritise:
     case CommandType::drop_oldest:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
@@ -348,7 +355,7 @@ Status Engine::make_job_resident(JobId id) {
   if (!queue || !is_live_row(queue, stored.row)) return {};  // apply says what is wrong with it
   if (stored.row.state == JobState::ready) {
     // Leases come in lane order: a page of neighbours now saves a read for each of them.
-    const Lane* lane = state_.find_lane(queue, group_of(stored.body), stored.row.priority);
+    const Lane* lane = state_.find_lane(queue, gate_name_of(stored.body), stored.row.priority);
     if (lane && lane->cold_count > 0) {
       WQ_TRY_SET(LanePage page, read_lane(*store_, LaneRange(*queue, *lane), page_limits));
       WQ_TRY(merge_lane(state_, std::move(page)).take_status());
@@ -371,6 +378,7 @@ Status Engine::start_run() {
   opened_wall_ms_ = wall_ms();
   opened_mono_ns_ = environment_.clock->mono_ns();
   for (const auto& [name, queue] : state_.queues()) {
+    note_packing(queue->config);
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
       ++recovery_.leases_kept;
       const int64_t length_ms = job->deadline_ms - job->leased_ms;

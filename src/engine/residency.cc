@@ -91,7 +91,7 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   LanePage page;
   page.queue = range.queue;
   page.priority = range.priority;
-  page.group = range.group;
+  page.gate = range.gate;
   page.line = range.line;
   page.low = page.next_low = range.low;
   page.high = range.high;
@@ -121,7 +121,7 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
 Result<bool> merge_lane(State& state, LanePage page) {
   Queue* queue = state.find_queue(page.queue);
   if (!queue) return false;
-  Lane* found = state.find_lane(queue, page.group, page.priority);
+  Lane* found = state.find_lane(queue, page.gate, page.priority);
   if (!found || (found->gate && found->gate->number != page.line)) return false;
   Lane& lane = *found;
   if (lane.cold_count == 0 || lane.cold_low != page.low) return false;
@@ -137,7 +137,7 @@ Result<bool> merge_lane(State& state, LanePage page) {
     const bool as_indexed = is_live_row(queue, stored.row) && stored.row.state == JobState::ready &&
                             stored.row.priority == page.priority &&
                             stored.row.position == page.positions[i] && lane.cold_count > 0 &&
-                            group_of(stored.body) == page.group;
+                            gate_name_of(stored.body) == page.gate;
     if (!as_indexed) {
       return bad_row("ready", "job " + std::to_string(stored.id) + " is not where its row says");
     }
@@ -217,7 +217,7 @@ Result<Job*> materialize(State& state, StoredJob stored) {
   if (!queue || !is_live_row(queue, stored.row)) return nullptr;
   Lane* lane = nullptr;
   if (stored.row.state == JobState::ready) {
-    lane = state.find_lane(queue, group_of(stored.body), stored.row.priority);
+    lane = state.find_lane(queue, gate_name_of(stored.body), stored.row.priority);
     if (!lane || lane->cold_count == 0) {
       return bad_row("job", "job " + std::to_string(stored.id) + " is ready but not counted");
     }

@@ -63,7 +63,7 @@ bool is_live_row(const Queue* queue, const JobRow& row);
 struct LanePage {
   QueueId queue = 0;
   uint8_t priority = 0;
-  std::string group;  // set: of this group's line
+  std::string gate;   // set: of the line of this group, rate key or tenant
   uint64_t line = 0;  // and its number
   uint64_t low = 0;   // where the page starts and ends, as ready seqs
   uint64_t next_low = 0;
@@ -78,13 +78,13 @@ struct LaneRange {
   uint8_t priority = 0;
   uint64_t low = 0;
   uint64_t high = 0;
-  std::string group = {};
+  std::string gate = {};
   uint64_t line = 0;
 
   LaneRange(const Queue& of, const Lane& lane)
       : queue(of.id), priority(lane.priority), low(lane.cold_low), high(lane.cold_high) {
     if (!lane.gate) return;
-    group = lane.gate->key;
+    gate = lane.gate->name;
     line = lane.gate->number;
   }
   std::string key(uint64_t seq) const {

@@ -113,6 +113,7 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::promote:
     case CommandType::cancel:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
     case CommandType::reprioritise:
       return on_ids(command, lsn);
     case CommandType::progress:
@@ -368,6 +369,10 @@ void Salvager::on_ids(const Command& command, Lsn lsn) {
     if (command.type == CommandType::promote && job->state != JobState::delayed) continue;
     const bool waits = job->state == JobState::ready || job->state == JobState::delayed;
     if (command.type == CommandType::expire_jobs && !waits) continue;
+    if (command.type == CommandType::overlap && (job->state != JobState::ready || !job->traits ||
+                                                 job->traits->overlap == OverlapRule::park)) {
+      continue;
+    }
     if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
       continue;
     }

@@ -51,6 +51,8 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->history_first = row.history_first;
   queue->history_next = row.history_next;
   queue->rate_tat_ns = row.rate_tat_ns;
+  queue->next_turn = 0;
+  for (const TurnRow& turn : row.turns) queue->lane(turn.priority).turn = turn.turn;
   for (const LaneRow& lane_row : row.lanes) {
     Lane& lane = queue->lane(lane_row.priority);
     lane.count = lane.cold_count = lane_row.count;
@@ -65,6 +67,7 @@ Queue* State::load_queue(const QueueRow& row) {
 
 void State::remove_queue(Queue* queue) {
   if (observer) observer->deleting(*queue);
+  forget_keys(queue);
   names_.erase(queue->name);
   queue->deleted = true;  // the object lives on until garbage jobs no longer point to it
   removed_queues_.push_back(queue->id);
@@ -101,6 +104,7 @@ Job* State::add(Queue* queue, JobId id, BodyRef body) {
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
+  job->packed = trusted_packing(job->body.bytes()).is_packed();
   hold_rows(*job);
   jobs_.insert(job.get());
   resident_bytes_ += job->resident_bytes();
@@ -119,14 +123,15 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->id = id;
   job->body = std::move(body);
   job->traits = trusted_traits(job->body.bytes());
+  job->packed = trusted_packing(job->body.bytes()).is_packed();
   job->state = row.state;
   job->reason = row.reason;
   job->epoch = row.epoch;
   job->position = row.position;
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
-  if (row.state == JobState::ready && !group_of(*job).empty()) {
-    job->gate = gate_of(queue, group_of(*job));
+  if (row.state == JobState::ready && !gate_name_of(*job).empty()) {
+    job->gate = gate_of(queue, gate_name_of(*job));
     job->line = job->gate->number;
   }
   job->stored =
@@ -213,6 +218,7 @@ void State::leave(Job* job) {
       }
       if (job->has_timer()) expiries_.remove(job);
       --lane.count;
+      if (lane.turns) settle_turn(*queue, lane);
       break;
     }
     case JobState::delayed:
@@ -259,7 +265,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   job->epoch = queue->epoch(JobState::ready);
   job->since_ms = now_ms;
   job->position = front ? queue->next_front_seq-- : queue->next_tail_seq++;
-  if (!group_of(*job).empty()) enter_line(job);
+  if (!gate_name_of(*job).empty()) enter_line(job);
   Lane& lane = lane_of(job);
   ++lane.count;
   if (front) {
@@ -276,6 +282,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   watch_expiry(job);
   count_in(job);
   if (job->gate) settle_gate(*job->gate);
+  if (lane.turns) settle_turn(*queue, lane);
   want_wake(queue);
 }
 
@@ -305,7 +312,9 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   queue->leased.push_back(job);
   count_in(job);
   hold_slot(job);
-  if (job->traits) on_leased(*this, *job, now_ms);
+  if (!job->traits) return;
+  charge_key(*job);
+  on_leased(*this, *job, now_ms);
 }
 
 void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
@@ -452,6 +461,9 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
       trash.push_back(row);
       clear_lines(queue);
     }
+    for (const auto& lane : queue->lanes) {
+      if (lane->turns) settle_turn(*queue, *lane);
+    }
   } else if (state == JobState::dead) {
     garbage_.splice_back(queue->dead);
     row.seq_low = 0;
@@ -587,6 +599,9 @@ std::vector<QueueRow> State::take_changed_queues() {
       if (lane->count == 0) continue;
       row.lanes.push_back(
           LaneRow{lane->priority, lane->first_position(queue->next_front_seq + 1), lane->count});
+    }
+    for (const auto& lane : queue->lanes) {
+      if (lane->turn != 0) row.turns.push_back({lane->priority, lane->turn});
     }
   }
   changed_queues_.clear();

@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/command.h"
@@ -131,13 +133,32 @@ class State {
     return job->line != 0 ? job->gate->line(job->priority) : job->queue->lane(job->priority);
   }
   // The same by what a row says; null if the group has no such line.
-  Lane* find_lane(Queue* queue, std::string_view group, uint8_t priority) const;
+  Lane* find_lane(Queue* queue, const GateName& name, uint8_t priority) const;
 
-  // ---- groups (gate.cc)
-  void settle_gate(GroupGate& gate);  // after each change of it; may end it
+  // ---- groups, rate keys and tenants (gate.cc, turns.cc)
+  void settle_gate(KeyGate& gate);  // after each change of it; may end it
   void settle_gates(Queue* queue);
+  // For a job that stands in no line of its group: whether it may be leased with what is picked.
+  bool pick_slot(const Job& job, std::vector<KeyGate*>& picked);
+  void take_turn(const Job& job);  // before it leaves its place for a lease
+  // Time has come to `now_ms`: rate keys open and end. Must come before jobs are picked and before
+  // a lease is applied, with the time that it is to be charged at.
+  void pass_time(int64_t now_ms);
+  // When that will be next; INT64_MAX = never.
+  int64_t gate_due_ms() const {
+    return timed_gates_.empty() ? INT64_MAX : timed_gates_.begin()->first;
+  }
+  bool gate_timer_moved = false;  // it is sooner than when this was set back
+  // Whether the clock was set back or the rate was changed so that a key has to be rebased.
+  bool keys_ahead(const Queue& queue, int64_t now_ms) const;
+  void rebase_keys(Queue* queue, int64_t now_ms);
+  void forget_keys(Queue* queue);
+  // Of a job with traits, for the throttle of its rate key.
+  void note_exception(const Job& job, int64_t now_ms);
+  void note_success(const Job& job);
   Status load_gate(std::string_view key, std::string_view value);
-  const std::vector<GroupGate*>& changed_gates() const { return changed_gates_; }
+  void order_turns();  // after the last of them
+  const std::vector<KeyGate*>& changed_gates() const { return changed_gates_; }
   std::vector<GateChange> take_changed_gates();  // at the freeze only
 
   // ---- timers
@@ -238,24 +259,38 @@ class State {
   void free_job(Job* job);
   void hold_rows(const Job& job);
   void let_rows_go(const Job& job);
-  GroupGate* gate_of(Queue* queue, std::string_view group);
-  void touch(GroupGate& gate);
+  KeyGate* gate_of(Queue* queue, const GateName& name);
+  Lane& line_of(KeyGate& gate, uint8_t priority);
+  Lane& home_of(KeyGate& gate, const Lane& line);
+  void list(Lane& line, Lane& home, bool open);
+  void unlist(Lane& line);
+  void settle_line(KeyGate& gate, Lane& line, bool open);
+  void settle_home(Queue& queue, Lane& lane);
+  void settle_turn(Queue& queue, Lane& lane);
+  void give_turn(Queue& queue, Lane& lane);
+  void settle_tenant(KeyGate& gate);
+  void touch(KeyGate& gate);
   void enter_line(Job* job);
   void hold_slot(Job* job);
+  void charge_key(const Job& job);
+  void set_timer(KeyGate& gate, int64_t wait_ms);
+  void set_breaker(KeyGate& gate, Breaker breaker);
   void leave_gate(Job* job);
-  void drop_gate(GroupGate& gate);
+  void drop_gate(KeyGate& gate);
   void clear_lines(Queue* queue);
 
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id
   std::map<std::string, Queue*, std::less<>> names_;
   std::vector<Queue*> changed_queues_;
-  std::vector<GroupGate*> changed_gates_;
-  std::vector<QueueId> removed_queues_;   // since the last freeze
-  std::vector<QueueId> removing_queues_;  // in the running checkpoint
-  TimerQueue delays_;                     // by wall clock due time
-  TimerQueue leases_;                     // by deadline
-  TimerQueue expiries_;                   // by wall clock time
+  std::vector<KeyGate*> changed_gates_;
+  std::set<std::pair<int64_t, KeyGate*>> timed_gates_;  // by KeyGate::due_ms
+  int64_t time_ms_ = 0;                                 // as it was told last
+  std::vector<QueueId> removed_queues_;                 // since the last freeze
+  std::vector<QueueId> removing_queues_;                // in the running checkpoint
+  TimerQueue delays_;                                   // by wall clock due time
+  TimerQueue leases_;                                   // by deadline
+  TimerQueue expiries_;                                 // by wall clock time
   uint64_t delayed_count_ = 0;
   uint64_t resident_bytes_ = 0;
   uint64_t job_bytes_ = 0;

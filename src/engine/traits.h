@@ -17,6 +17,15 @@ enum class KeyRule : uint8_t {
   debounce = 4,       // a later job of the key takes the place of one that did not start
 };
 
+// What happens to a job of a group when it would be leased and its group has no free slot. Numeric
+// values are stored.
+enum class OverlapRule : uint8_t {
+  park = 0,     // it waits for a slot, out of the way of others
+  release = 1,  // it is delayed, and no attempt is counted
+  skip = 2,     // it ends without having run
+};
+constexpr OverlapRule overlap_rule_last = OverlapRule::skip;
+
 struct JobTraits {
   int64_t expires_ms = 0;      // wall time at which a job that did not start ends; 0 = never
   int64_t retry_until_ms = 0;  // wall time after which a lost attempt is the last; 0 = no such time
@@ -35,9 +44,18 @@ struct JobTraits {
 
   std::string_view group = {};  // no more than a limit of one group run at once; empty = none
   uint32_t group_limit = 0;     // 0 = the queue's
+  OverlapRule overlap = OverlapRule::park;  // what becomes of it if the group has no free slot
+  int64_t overlap_ms = 0;                   // OverlapRule::release: it is ready again after that
+
+  std::string_view tenant = {};  // tenants of a queue are served by turns; empty = the common one
+
+  std::string_view rate_key = {};  // jobs of one key share a rate; empty = none
+  uint32_t rate_cost = 1;          // of it; goes with the key
 
   bool operator==(const JobTraits&) const = default;
   bool empty() const { return *this == JobTraits(); }
+  // Whether it stands in the line of its group while it is ready.
+  bool parks() const { return !group.empty() && overlap == OverlapRule::park; }
   bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }
 };
 

@@ -13,6 +13,7 @@
 
 #include "engine/command.h"
 #include "engine/kv.h"
+#include "engine/packing.h"
 #include "engine/record.h"
 #include "engine/types.h"
 
@@ -39,15 +40,18 @@ struct StoreImage {
 struct JobImage {
   JobId id = 0;
   JobRow row;
+  // Its payload is packed only if it could not be opened, or not be looked at.
   Envelope envelope;
   std::string_view queue_name;
+  EncryptWish encrypt = EncryptWish::by_queue;  // yes = it is, or was, sealed
 };
 
 struct CronImage {
   std::string_view name;
   CronState state;
   CronRow row;
-  Envelope job;  // decoded from the row
+  Envelope job;  // decoded from the row; its payload is as that of a JobImage
+  EncryptWish encrypt = EncryptWish::by_queue;
 };
 
 struct ExportVisitor {
@@ -66,7 +70,7 @@ struct ExportVisitor {
 // queues count. An empty `only` takes all queues; a single one goes without the kv rows.
 class StoreExport {
  public:
-  explicit StoreExport(const Store& store);
+  StoreExport(const Store& store, const Keyring& keys);
   ~StoreExport();
   StoreExport(const StoreExport&) = delete;
   StoreExport& operator=(const StoreExport&) = delete;

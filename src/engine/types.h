@@ -8,6 +8,7 @@
 
 #include "base/codec.h"
 #include "engine/rate.h"
+#include "engine/throttle.h"
 #include "io/log.h"
 
 namespace wq {
@@ -44,8 +45,9 @@ enum class DeadReason : uint8_t {
   cancelled = 6,  // 6 to 8 come from workers only
   expired = 7,
   unknown_type = 8,
+  unreadable = 9,  // its payload does not open with the keys of the store
 };
-constexpr DeadReason dead_reason_last = DeadReason::unknown_type;
+constexpr DeadReason dead_reason_last = DeadReason::unreadable;
 
 // What a worker can know; the others are the engine's own findings. none = failed.
 constexpr bool is_workers_reason(DeadReason reason) {
@@ -55,7 +57,7 @@ constexpr bool is_workers_reason(DeadReason reason) {
 }
 
 // Why a job left the store. Never stored: totals and side tables are told at once.
-enum class EndReason : uint8_t { acked, cancelled, cleared, expired, dropped };
+enum class EndReason : uint8_t { acked, cancelled, cleared, expired, dropped, skipped };
 
 enum class QueueStatus : uint8_t { active = 0, paused = 1, disabled = 2 };
 
@@ -93,13 +95,17 @@ struct QueueConfig {
   int64_t job_ttl_ms = 0;    // a job that did not start for so long ends; 0 = never
   RateLimit rate = {};       // of leases
   uint32_t group_limit = 1;  // jobs of one group that run at once, unless the job says otherwise
+  RateLimit key_rate = {};   // of the jobs of each rate key
+  Throttle throttle = {};    // the same, on exceptions
   // Of the jobs that wait (ready, delayed) and of their envelopes; 0 = no limit.
   uint64_t max_depth = 0;
   uint64_t max_bytes = 0;
   FullPolicy full_policy = FullPolicy::refuse;
-  uint64_t dead_max_count = 0;  // of dead letters; the oldest go first; 0 = no limit
-  int64_t dead_max_age_ms = 0;  // since they died; 0 = no limit
-  bool pause_kept = false;      // disabled: and paused as well, so that enable leads to paused
+  uint64_t dead_max_count = 0;      // of dead letters; the oldest go first; 0 = no limit
+  int64_t dead_max_age_ms = 0;      // since they died; 0 = no limit
+  bool pause_kept = false;          // disabled: and paused as well, so that enable leads to paused
+  bool encrypt = false;             // payloads are sealed; see packing.h
+  uint32_t compress_min_bytes = 0;  // payloads from this size on are compressed; 0 = none
   // History of acked jobs: none of the two set = none is kept.
   uint32_t keep_done_count = 0;  // the newest; 0 = as many as the age allows
   int64_t keep_done_age_ms = 0;  // 0 = for ever
@@ -124,6 +130,7 @@ struct QueueTotals {
   uint64_t dropped = 0;       // ready jobs that went for newer ones in a full queue
   uint64_t dead_dropped = 0;  // dead letters over the caps of the queue
   uint64_t chain_cut = 0;     // jobs of chains that never came to be, since one before them ended
+  uint64_t skipped = 0;       // ended because their group was full: OverlapRule::skip
 
   bool operator==(const QueueTotals&) const = default;
 };
@@ -147,7 +154,7 @@ constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 // Rows of the family `unique`: a mark, the queue, the key.
 constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
-constexpr size_t result_bytes_max = size_t{1} << 20;
+constexpr size_t result_bytes_max = size_t{1} << 20;  // as it is given
 constexpr uint32_t chain_jobs_max = 100;
 constexpr size_t chain_bytes_max = size_t{16} << 20;  // payloads and headers of a chain together
 constexpr size_t batch_job_bytes_max = size_t{60} << 10;  // payload and headers of a follow-up

@@ -26,7 +26,7 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 C_STANDARDS = ("c99", "c11", "c17")
 CXX_STANDARDS = ("c++11", "c++17", "c++20")
 # Passed by value or in arrays whose element can never grow; all others start with struct_size.
-UNSIZED_STRUCTS = ("wq_bytes", "wq_header", "wq_token")
+UNSIZED_STRUCTS = ("wq_bytes", "wq_header", "wq_key", "wq_token")
 
 
 class Failed(Exception):

@@ -13,6 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+CPP_HEADERS = os.path.join(ROOT, "bindings", "cpp", "wq")
 CONSUMER = os.path.join(HERE, "consumer")
 RELAY_HEADERS = ("breaker", "job", "layout", "primary", "redis", "relay")
 PROGRAMS = ("c_shared", "cxx_shared", "c_static", "cxx_static")
@@ -71,7 +72,9 @@ class InstallTest:
         version = re.escape(self.args.version)
         want = {
             "runtime": [rf"lib.*/libwq\.so\.{soname}", rf"lib.*/libwq\.so\.{version}"],
-            "dev": [r"include/wq\.h", r"lib.*/libwq\.so", r"lib.*/libwq\.a",
+            "dev": [r"include/wq\.h", r"include/wq\.hpp",
+                    *(re.escape(f"include/wq/{name}") for name in os.listdir(CPP_HEADERS)),
+                    r"lib.*/libwq\.so", r"lib.*/libwq\.a",
                     r"lib.*/pkgconfig/wq\.pc", r"lib.*/cmake/wq/wq-config\.cmake",
                     r"lib.*/cmake/wq/wq-config-version\.cmake",
                     r"lib.*/cmake/wq/wq-targets\.cmake", r"lib.*/cmake/wq/wq-targets-\w+\.cmake",

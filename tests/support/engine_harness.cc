@@ -83,6 +83,7 @@ Environment EngineHarness::environment() {
   Environment environment;
   environment.io = io_.get();
   environment.clock = options_.clock ? options_.clock : &clock_;
+  environment.keyring = options_.keyring;
   if (options_.store != StoreKind::rocks) environment.entropy = [] { return uint64_t{7}; };
   environment.between_steps = options_.between_steps;
   environment.page_was_read = options_.page_was_read;

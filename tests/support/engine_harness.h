@@ -25,8 +25,9 @@ struct HarnessOptions {
   StoreKind store = StoreKind::memory;
   IoBackend backend = IoBackend::automatic;  // rocks only: the real disk
   EngineOptions engine;                      // directory is set by the harness
-  uint64_t batch_rows_max = 16'384;          // sim_rocks: see StoreOptions
-  Clock* clock = nullptr;                    // null: the manual one
+  const Keyring* keyring = nullptr;
+  uint64_t batch_rows_max = 16'384;  // sim_rocks: see StoreOptions
+  Clock* clock = nullptr;            // null: the manual one
   // Memory store only: stands between the engine and the store, at each open.
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>, std::shared_ptr<MemStoreContent>)>
       wrap_store;

@@ -275,6 +275,13 @@ class FileRules(TidyCase):
         self.clean(files)
         self.fires(dict(files, **{"tests/CMakeLists.txt": "set(d sim)\n"}), "unreached_tests")
 
+    def test_reached_bindings(self):
+        files = {"bindings/go/test.sh": "true\n", "bindings/go/sub/test.sh": "true\n"}
+        self.clean(dict(files, **{"bindings/CMakeLists.txt": "set(names go go/sub)\n"}))
+        self.fires(dict(files, **{"bindings/CMakeLists.txt": "set(names go)\n"}),
+                   "unreached_bindings", "bindings/go/sub/test.sh")
+        self.fires(files, "unreached_bindings")
+
 
 class ApiRules(TidyCase):
     def header(self, text):

@@ -101,7 +101,7 @@ TEST_F(CapiDead, BadQueries) {
   query.limit = 1'001;
   EXPECT_LT(wq_dead_list(queue_, &query, &batch, nullptr, err()), 0);
   query = WQ_DEAD_QUERY_INIT;
-  query.reason = 9;
+  query.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, wq_dead_list(queue_, &query, &batch, nullptr, err()));
   query = WQ_DEAD_QUERY_INIT;
   query.from_ms = -1;
@@ -184,7 +184,7 @@ TEST_F(CapiDead, ManyByFilter) {
   filter.entries_count = 2;
   EXPECT_CODE(WQ_E_INVALID, replay(filter, 0));
   filter = WQ_DEAD_FILTER_INIT;
-  filter.reason = 3;
+  filter.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, replay(filter, 0));
   filter.reason = WQ_DEAD_LEASE_EXPIRED;
   filter.from_ms = -1;
@@ -285,6 +285,14 @@ TEST_F(CapiDead, LimitsOfTheQueue) {
   wq_enqueued out = WQ_ENQUEUED_INIT;
   EXPECT_OK(wq_enqueue(queue_, &spec, nullptr, &out, err()));
   EXPECT_EQ(out.job_id, 0u);
+  wq_job_spec keyed[2] = {spec, spec};
+  for (wq_job_spec& one : keyed) one.unique_key = {"k", 1};
+  wq_enqueued tried[2] = {WQ_ENQUEUED_INIT, WQ_ENQUEUED_INIT};
+  EXPECT_OK(wq_enqueue_many(queue_, keyed, 2, sizeof keyed[0], 0, nullptr, tried,
+                            sizeof(wq_enqueued), nullptr, err()));
+  EXPECT_EQ(tried[0].job_id, 0u);  // also of a job with keys
+  EXPECT_EQ(tried[1].code, WQ_DUPLICATE);
+  EXPECT_EQ(tried[1].job_id, 0u);  // of the one before it, which does not come to be
   EXPECT_EQ(stats_of(queue_).ready, 0u);
   wq_job_spec three[3] = {spec_of("a"), spec_of("b"), spec_of("c")};
   three[1].flags = WQ_JOB_DRY_RUN;

@@ -36,6 +36,11 @@ inline const std::vector<StoreCall>& row_calls() {
          wq_kv_page_free(&page);
          return code;
        }},
+      {"wq_store_get_keys",
+       [](wq_store* s, wq_queue*, wq_error* e) {
+         size_t count = 0;
+         return wq_store_get_keys(s, nullptr, 0, sizeof(wq_key_use), &count, e);
+       }},
       {"wq_kv_erase", [](wq_store* s, wq_queue*,
                          wq_error* e) { return wq_kv_erase(s, "k", 1, nullptr, nullptr, e); }},
       {"wq_lock_take",

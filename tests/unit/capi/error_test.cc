@@ -41,6 +41,7 @@ constexpr HeaderCode header_codes[] = {
     {WQ_E_FORKED, "FORKED"},
     {WQ_E_LOCKED, "LOCKED"},
     {WQ_E_READ_ONLY, "READ_ONLY"},
+    {WQ_E_NO_KEY, "NO_KEY"},
     {WQ_E_NO_SPACE, "NO_SPACE"},
     {WQ_E_FULL, "FULL"},
     {WQ_E_NO_MEMORY, "NO_MEMORY"},

@@ -90,10 +90,12 @@ TEST_F(CapiJobs, AWorkerGivesTheReason) {
   const auto try_nack = [&] {
     return wq_nack(queue_, jobs[0].job.id, jobs[0].job.generation, &nack, nullptr, err());
   };
-  nack.reason = WQ_DEAD_UNKNOWN_TYPE + 1;
+  nack.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, try_nack());
-  nack.reason = WQ_DEAD_LEASE_EXPIRED;
-  EXPECT_CODE(WQ_E_INVALID, try_nack());
+  for (const uint32_t reason : {WQ_DEAD_LEASE_EXPIRED, WQ_DEAD_UNREADABLE}) {
+    nack.reason = reason;
+    EXPECT_CODE(WQ_E_INVALID, try_nack());
+  }
   nack.reason = WQ_DEAD_UNKNOWN_TYPE;
   EXPECT_OK(try_nack());
   wq_settle_item item = WQ_SETTLE_ITEM_INIT;
@@ -114,7 +116,7 @@ TEST_F(CapiJobs, AWorkerGivesTheReason) {
   wq_batch* batch = nullptr;
   ASSERT_OK(wq_dead_list(queue_, &query, &batch, nullptr, err()));
   EXPECT_EQ(seen_all(batch).size(), 1u);
-  query.reason = WQ_DEAD_UNKNOWN_TYPE + 1;
+  query.reason = WQ_DEAD_UNREADABLE + 1;
   EXPECT_CODE(WQ_E_UNSUPPORTED, wq_dead_list(queue_, &query, &batch, nullptr, err()));
 }
 

@@ -76,7 +76,8 @@ TEST_F(CapiQueue, DefaultsAndRoundTripOfTheConfiguration) {
   EXPECT_EQ(config.fields, 63u | WQ_CONFIG_JOB_TTL | WQ_CONFIG_MAX_DEPTH | WQ_CONFIG_MAX_BYTES |
                                WQ_CONFIG_FULL_POLICY | WQ_CONFIG_DEAD_MAX_COUNT |
                                WQ_CONFIG_DEAD_MAX_AGE | WQ_CONFIG_RATE | WQ_CONFIG_GROUP_LIMIT |
-                               WQ_CONFIG_KEEP_DONE);
+                               WQ_CONFIG_KEEP_DONE | WQ_CONFIG_ENCRYPT | WQ_CONFIG_COMPRESS |
+                               WQ_CONFIG_KEY_RATE | WQ_CONFIG_THROTTLE);
   EXPECT_EQ(config.max_running, 0u);
   EXPECT_EQ(config.max_retries, 3u);
   EXPECT_EQ(config.lease_ms, 60'000);

@@ -11,9 +11,10 @@ namespace {
 
 const char* name_of(EventKind kind) {
   constexpr const char* names[] = {
-      "?",        "queued",  "promoted",   "leased",      "confirmed", "acked",         "nacked",
-      "released", "expired", "dead",       "replayed",    "cancelled", "cleared",       "declared",
-      "changed",  "deleted", "checkpoint", "job_expired", "dropped",   "batch_finished"};
+      "?",       "queued",         "promoted",  "leased",  "confirmed",  "acked",
+      "nacked",  "released",       "expired",   "dead",    "replayed",   "cancelled",
+      "cleared", "declared",       "changed",   "deleted", "checkpoint", "job_expired",
+      "dropped", "batch_finished", "key_cools", "skipped"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -256,6 +256,33 @@ TEST_P(FlowMixTest, ADropThatEndsABatch) {
   }
 }
 
+// The record has the ids of the new jobs; the first of them takes the place of a member, and the
+// end of the batch makes another job.
+TEST_P(FlowMixTest, ADebouncedJobThatEndsABatch) {
+  for (const Between between : {Between::nothing, Between::checkpoint, Between::kill}) {
+    const uint64_t batch = create();
+    JobSpec debounced = spec_of("member", batch);
+    debounced.traits.key_rule = KeyRule::debounce;
+    debounced.traits.key = "k";
+    debounced.debounce_ms = 1'000;
+    ASSERT_TRUE(enqueue(queue_, debounced).ok());
+    ASSERT_EQ(seal(batch), Code::ok);
+    pass(between);
+    debounced.traits.batch = 0;
+    const JobSpec specs[] = {debounced, spec_of("other")};
+    CallOptions call;
+    ASSERT_TRUE(engine().enqueue_many(queue_, specs, false, call, {}).ok());
+    pass(Between::kill);
+    EXPECT_EQ(take(), "other");
+    EXPECT_EQ(ack(), Code::ok);
+    EXPECT_EQ(take(other_), "failure");
+    EXPECT_EQ(ack(other_), Code::ok);
+    harness_.advance(1'001);
+    EXPECT_EQ(take(), "member");
+    EXPECT_EQ(ack(), Code::ok);
+  }
+}
+
 TEST_P(FlowMixTest, BulkChangesOfDeadMembersCountEach) {
   for (const Between between : {Between::reopen, Between::kill}) {
     const uint64_t batch = create();

@@ -323,7 +323,8 @@ TEST_P(JobLimitsTest, WorkersSayWhyAJobIsDead) {
       {DeadReason::cancelled, Code::ok, DeadReason::cancelled},
       {DeadReason::expired, Code::ok, DeadReason::expired},
       {DeadReason::unknown_type, Code::ok, DeadReason::unknown_type},
-      {static_cast<DeadReason>(9), Code::invalid, {}},
+      {DeadReason::unreadable, Code::invalid, {}},
+      {static_cast<DeadReason>(10), Code::invalid, {}},
   };
   std::map<JobId, DeadReason> kept;
   for (const SettleKind kind : {SettleKind::fail, SettleKind::nack}) {

@@ -34,7 +34,7 @@ wq_queue_jobs_dead{queue="a \"b\\"} 0
 # HELP wq_queue_slots_max Bound of leased and running jobs; 0 is none.
 # TYPE wq_queue_slots_max gauge
 wq_queue_slots_max{queue="a \"b\\"} 7
-# HELP wq_queue_jobs_parked Ready jobs that wait for a slot of their group.
+# HELP wq_queue_jobs_parked Ready jobs that wait for their group or rate key.
 # TYPE wq_queue_jobs_parked gauge
 wq_queue_jobs_parked{queue="a \"b\\"} 0
 # HELP wq_queue_rate_wait_seconds Until the rate lets the next job begin.
@@ -94,6 +94,9 @@ wq_queue_dead_dropped_total{queue="a \"b\\"} 0
 # HELP wq_queue_chain_cut_total Jobs of chains that never came to be, since one before them ended.
 # TYPE wq_queue_chain_cut_total counter
 wq_queue_chain_cut_total{queue="a \"b\\"} 0
+# HELP wq_queue_skipped_total Jobs that ended because their group was full.
+# TYPE wq_queue_skipped_total counter
+wq_queue_skipped_total{queue="a \"b\\"} 0
 # HELP wq_queue_enqueue_rate_1m Jobs enqueued per second, over about a minute.
 # TYPE wq_queue_enqueue_rate_1m gauge
 wq_queue_enqueue_rate_1m{queue="a \"b\\"} 0

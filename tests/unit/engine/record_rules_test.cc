@@ -92,9 +92,32 @@ const CommandRule command_rules[] = {
      [](Command& c) { c.config.status = static_cast<QueueStatus>(3); }},
     {"durability", CommandType::queue_configure,
      [](Command& c) { c.config.durability = static_cast<Durability>(0); }},
+    {"rate burst", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.rate = {1, 2, 1};
+     }},
+    {"key rate window", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.key_rate = {1, 1, 0};
+     }},
+    {"group limit", CommandType::queue_configure, [](Command& c) { c.config.group_limit = 0; }},
+    {"throttle count", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {throttle_count_max + 1, 1, 1};
+     }},
+    {"throttle time", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {1, 1, 0};
+     }},
+    {"throttle rest", CommandType::queue_configure,
+     [](Command& c) {
+       c.config.throttle = {0, 1, 1};
+     }},
     {"version", CommandType::queue_configure, [](Command& c) { c.config.version = 0; }},
     {"full policy", CommandType::queue_configure,
      [](Command& c) { c.config.full_policy = static_cast<FullPolicy>(2); }},
+    {"least size to compress", CommandType::queue_configure,
+     [](Command& c) { c.config.compress_min_bytes = payload_bytes_absolute_max + 1; }},
     {"dead age", CommandType::queue_configure, [](Command& c) { c.config.dead_max_age_ms = -1; }},
     {"pause kept", CommandType::queue_configure, [](Command& c) { c.config.pause_kept = true; }},
     {"backoff kind", CommandType::queue_configure,
@@ -168,7 +191,7 @@ const CommandRule command_rules[] = {
      }},
     {"reason unknown", CommandType::settle,
      [](Command& c) {
-       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(9)};
+       c.settles[0] = {1, 1, SettleKind::nack, 0, 0, 0, "", static_cast<DeadReason>(10)};
      }},
     {"number of delays", CommandType::expire,
      [](Command& c) {
@@ -238,8 +261,11 @@ flatbuffers::Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const Queu
       static_cast<uint8_t>(config.durability), static_cast<uint8_t>(config.status),
       policy.kind == BackoffKind::none ? 0 : backoff, config.version, config.job_ttl_ms,
       config.max_depth, config.max_bytes, static_cast<uint8_t>(config.full_policy),
-      config.dead_max_count, config.dead_max_age_ms, config.pause_kept,
-      config.keep_done_count, config.keep_done_age_ms);
+      config.dead_max_count, config.dead_max_age_ms, config.pause_kept, config.keep_done_count,
+      config.keep_done_age_ms, config.rate.count, config.rate.burst, config.rate.window_ms,
+      config.group_limit, config.encrypt, config.compress_min_bytes, config.key_rate.count,
+      config.key_rate.burst, config.key_rate.window_ms, config.throttle.count,
+      config.throttle.window_ms, config.throttle.cool_ms);
 }
 
 // Encodes without any rule, field by field as the command has them.
@@ -485,7 +511,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.queue = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = JobState::gone; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.state = static_cast<JobState>(6); }));
-  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(9); }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.reason = static_cast<DeadReason>(10); }));
   EXPECT_TRUE(refused([](JobRow& r) { r.generation = 0; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "engine/payload_seal.h"
+
 namespace wq {
 
 uint64_t SampleMaker::number() {
@@ -77,7 +79,22 @@ JobTraits SampleMaker::traits() {
   if (prng_.below(2) == 0) {
     out.group = keep("g" + bytes(key_bytes_max - 1));
     out.group_limit = static_cast<uint32_t>(prng_.below(group_limit_max + 1));
+    out.overlap = static_cast<OverlapRule>(prng_.below(3));
+    if (out.overlap == OverlapRule::release)
+      out.overlap_ms = std::max<int64_t>(1, up_to_delay_max());
+  } else if (prng_.below(2) == 0) {
+    out.rate_key = keep("r" + bytes(key_bytes_max - 1));
+    out.rate_cost = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
   }
+  if (prng_.below(2) == 0) out.tenant = keep("t" + bytes(key_bytes_max - 1));
+  return out;
+}
+
+RateLimit SampleMaker::rate() {
+  RateLimit out;
+  out.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
+  out.burst = 1 + static_cast<uint32_t>(prng_.below(out.count));
+  out.window_ms = 1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
   return out;
 }
 
@@ -94,11 +111,31 @@ void SampleMaker::add_chain(JobTraits& traits) {
     NextJob next;
     if (prng_.below(2) == 0) next.queue = "next";
     next.delay_ms = static_cast<int64_t>(prng_.below(1'000));
-    next.envelope = encoder.envelope({}, as_bytes(keep(bytes(40))), backoff(), 1, inner);
+    std::string payload = bytes(40);
+    const Packing packing = pack(payload);
+    next.envelope = encoder.envelope({}, as_bytes(payload), backoff(), 1, inner, packing);
     following = encode_next(next);
   }
   traits.chain = keep(std::move(following));
   traits.chain_jobs = static_cast<uint32_t>(jobs);
+}
+
+// Not what comes out of a cipher: nothing that reads a record can tell.
+std::string SampleMaker::sealed(std::string_view text) {
+  std::string out = "k";
+  while (out.size() < seal_extra_bytes) out += static_cast<char>(prng_.next());
+  return out.append(text);
+}
+
+Packing SampleMaker::pack(std::string& payload) {
+  Packing out;
+  if (prng_.below(3) != 0) return out;
+  out.flags = static_cast<uint8_t>(1 + prng_.below(packing_compressed | packing_sealed));
+  out.plain_bytes = static_cast<uint32_t>(payload.size());
+  const bool compressed = (out.flags & packing_compressed) != 0;
+  if (compressed) out.plain_bytes += 1 + static_cast<uint32_t>(prng_.below(100));
+  if (out.is_sealed()) payload = sealed(payload);
+  return out;
 }
 
 QueueConfig SampleMaker::config() {
@@ -120,14 +157,16 @@ QueueConfig SampleMaker::config() {
   out.dead_max_count = number();
   out.dead_max_age_ms = static_cast<int64_t>(prng_.below(static_cast<uint64_t>(delay_ms_max) + 1));
   out.pause_kept = out.status == QueueStatus::disabled && prng_.below(2) == 0;
+  out.encrypt = prng_.below(2) == 0;
+  out.compress_min_bytes = static_cast<uint32_t>(prng_.below(payload_bytes_absolute_max + 1));
   out.keep_done_count = static_cast<uint32_t>(prng_.next());
   out.keep_done_age_ms = static_cast<int64_t>(prng_.below(1'000'000));
   out.group_limit = 1 + static_cast<uint32_t>(prng_.below(group_limit_max));
+  if (prng_.below(2) == 0) out.rate = rate();
+  if (prng_.below(2) == 0) out.key_rate = rate();
   if (prng_.below(2) == 0) {
-    out.rate.count = 1 + static_cast<uint32_t>(prng_.below(rate_count_max));
-    out.rate.burst = 1 + static_cast<uint32_t>(prng_.below(out.rate.count));
-    out.rate.window_ms =
-        1 + static_cast<int64_t>(prng_.below(static_cast<uint64_t>(rate_window_ms_max)));
+    out.throttle = {1 + static_cast<uint32_t>(prng_.below(throttle_count_max)), rate().window_ms,
+                    rate().window_ms};
   }
   return out;
 }
@@ -147,9 +186,10 @@ Bytes SampleMaker::envelope() {
     header.name = as_bytes(keep("h" + bytes(20)));
     header.value = as_bytes(keep(bytes(40)));
   }
-  const std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
+  std::string payload = bytes(prng_.below(4) == 0 ? 2'000 : 64);
+  const Packing packing = pack(payload);
   const Bytes encoded =
-      encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms(), traits());
+      encoder_.envelope(headers, as_bytes(payload), backoff(), time_ms(), traits(), packing);
   return as_bytes(keep(std::string(as_text(encoded))));
 }
 
@@ -215,13 +255,18 @@ Command SampleMaker::command(CommandType type) {
         item.reason = prng_.below(2) == 0 ? DeadReason::none : DeadReason::unknown_type;
       }
     }
-    if (type == CommandType::settle && item.kind == SettleKind::ack && prng_.below(3) == 0) {
-      item.result = keep(bytes(50));
-    }
+    if (type == CommandType::settle && item.kind == SettleKind::ack) add_result(item);
     out.settles.push_back(item);
   }
   out.batch = number();
   return out;
+}
+
+void SampleMaker::add_result(SettleItem& ack) {
+  if (prng_.below(3) != 0) return;
+  const bool is_sealed = prng_.below(2) == 0;
+  ack.result = keep(is_sealed ? sealed(bytes(50)) : bytes(50));
+  if (is_sealed) ack.flags |= settle_sealed;
 }
 
 void SampleMaker::add_cron(Command& out) {
@@ -299,7 +344,7 @@ JobRow SampleMaker::job_row() {
   out.queue = 1 + static_cast<QueueId>(prng_.below(0xffff'ffff));
   out.state = static_cast<JobState>(1 + prng_.below(5));
   out.priority = static_cast<uint8_t>(prng_.next());
-  out.reason = static_cast<DeadReason>(prng_.below(9));
+  out.reason = static_cast<DeadReason>(prng_.below(10));
   out.epoch = static_cast<uint32_t>(prng_.next());
   out.attempts = static_cast<uint32_t>(prng_.below(10));
   out.exceptions = static_cast<uint32_t>(prng_.below(10));
@@ -474,6 +519,7 @@ bool same_command(const Command& a, const Command& b) {
       return a.ids == b.ids && a.delays_ms == b.delays_ms;
     case CommandType::promote:
     case CommandType::expire_jobs:
+    case CommandType::overlap:
       return a.ids == b.ids;
     case CommandType::cancel:
       return a.queue == b.queue && a.ids == b.ids;

@@ -23,10 +23,10 @@ constexpr CommandType all_command_types[] = {
     CommandType::import_jobs,  CommandType::import_end,      CommandType::kv_write,
     CommandType::batch_create, CommandType::batch_seal,      CommandType::batch_cancel,
     CommandType::batch_lost,   CommandType::batch_forget,    CommandType::transact,
-    CommandType::expire_jobs,  CommandType::reprioritise,    CommandType::progress,
-    CommandType::key_release,  CommandType::key_forget,      CommandType::dead_drop,
-    CommandType::drop_oldest,  CommandType::rate_rebase,     CommandType::cron_put,
-    CommandType::cron_remove,  CommandType::cron_fire,
+    CommandType::overlap,      CommandType::expire_jobs,     CommandType::reprioritise,
+    CommandType::progress,     CommandType::key_release,     CommandType::key_forget,
+    CommandType::dead_drop,    CommandType::drop_oldest,     CommandType::rate_rebase,
+    CommandType::cron_put,     CommandType::cron_remove,     CommandType::cron_fire,
 };
 
 class SampleMaker {
@@ -41,6 +41,7 @@ class SampleMaker {
   JobTraits traits();  // half of the time none
   void add_chain(JobTraits& traits);
   QueueConfig config();
+  RateLimit rate();
   Bytes envelope();                   // lives as long as this object
   Command command(CommandType type);  // its views live as long as this object
   JobRow job_row();
@@ -50,11 +51,14 @@ class SampleMaker {
 
  private:
   std::string_view keep(std::string text);
+  Packing pack(std::string& payload);  // a third of the time
+  std::string sealed(std::string_view text);
   size_t item_count();
   void add_imports(Command& out);
   KvChange kv_change(bool forget);
   void add_parts(Command& out);
   void add_cron(Command& out);
+  void add_result(SettleItem& ack);
   Bytes cron_row();
 
   Prng prng_;

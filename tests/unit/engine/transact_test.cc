@@ -19,6 +19,13 @@ TxnOp enqueue_op(QueueId queue, std::string_view payload, int64_t delay_ms = 0) 
   return op;
 }
 
+TxnOp keyed_op(QueueId queue, std::string_view payload, KeyRule rule, std::string_view key) {
+  TxnOp op = enqueue_op(queue, payload);
+  op.spec.traits.key_rule = rule;
+  op.spec.traits.key = key;
+  return op;
+}
+
 TxnOp settle_op(QueueId queue, const SettleItem& item) {
   TxnOp op;
   op.kind = TxnOp::Kind::settle;
@@ -263,7 +270,7 @@ TEST_P(TransactTest, OneRefusalUndoesNothingSinceNothingWasDone) {
   harness_.expect_sound();
 }
 
-// An enqueue alone may drop another job, meet the holder of a key, or be a question only.
+// An enqueue alone may drop another job, or be a question only.
 TEST_P(TransactTest, TakesNoPartOfWhatDependsOnOtherJobs) {
   CallOptions call;
   QueueConfig small;
@@ -272,13 +279,10 @@ TEST_P(TransactTest, TakesNoPartOfWhatDependsOnOtherJobs) {
   const QueueId full =
       engine().open_queue("full", small, config_max_depth | config_full_policy, true, call).value();
   harness_.enqueue(full, "stays");
-  TxnOp keyed = enqueue_op(a_, "x");
-  keyed.spec.traits.key_rule = KeyRule::until_done;
-  keyed.spec.traits.key = "u";
   TxnOp dry = enqueue_op(a_, "x");
   dry.spec.dry_run = true;
-  const std::pair<TxnOp, Code> cases[] = {
-      {enqueue_op(full, "x"), Code::full}, {keyed, Code::unsupported}, {dry, Code::invalid}};
+  const std::pair<TxnOp, Code> cases[] = {{enqueue_op(full, "x"), Code::full},
+                                          {dry, Code::invalid}};
   const std::string before = picture(engine());
   for (const auto& [op, code] : cases) {
     const Answer answer = run({enqueue_op(b_, "x"), op});
@@ -286,6 +290,88 @@ TEST_P(TransactTest, TakesNoPartOfWhatDependsOnOtherJobs) {
     EXPECT_EQ(answer.failed, 1u);
     EXPECT_EQ(picture(engine()), before);
   }
+}
+
+// A unique key that is held refuses all, wherever the holder is and whether it is older or new.
+TEST_P(TransactTest, AHeldKeyRefusesAll) {
+  const TxnOp keyed = keyed_op(a_, "x", KeyRule::until_done, "k");
+  TxnOp once = enqueue_op(b_, "x");
+  once.spec.traits.idempotency_key = "k";
+  once.spec.traits.idempotency_ms = 60'000;
+  Answer answer = run({kv_op(KvVerb::put, "n", "1"), keyed, once});
+  ASSERT_TRUE(answer.status.ok()) << answer.status.message();
+  const JobId holder = answer.results[1].job_id;
+  const JobId first = answer.results[2].job_id;
+  for (int how = 0; how < 4; ++how) {
+    SCOPED_TRACE(how);
+    if (how == 1) checkpoint();
+    if (how == 2) reopen();  // both are only in the store
+    if (how == 3) expect_same_after_kill();
+    const std::string before = picture(engine());
+    for (const auto& [op, id] : {std::pair{keyed, holder}, {once, first}}) {
+      answer = run({enqueue_op(b_, "y"), kv_op(KvVerb::put, "n", "2"), op, enqueue_op(a_, "y")});
+      EXPECT_EQ(answer.status.code(), Code::duplicate);
+      EXPECT_EQ(answer.failed, 2u);
+      EXPECT_EQ(answer.results[2].job_id, id);
+      EXPECT_EQ(answer.results[0].job_id, 0u);
+      EXPECT_EQ(picture(engine()), before);
+    }
+  }
+  const TxnOp other = keyed_op(a_, "x", KeyRule::until_done, "other");
+  EXPECT_EQ(run({other, other}).status.code(), Code::duplicate);
+  EXPECT_TRUE(run({other, keyed_op(b_, "x", KeyRule::until_done, "other")}).status.ok())
+      << "keys are of a queue";
+  expect_same_after_kill();
+  EXPECT_EQ(run({other}).status.code(), Code::duplicate);
+  harness_.expect_sound();
+}
+
+// "Ack this and enqueue the next one of its key": the key goes from the one to the other.
+TEST_P(TransactTest, TheKeyOfAnAckedJobIsFreeForTheNext) {
+  const TxnOp keyed = keyed_op(a_, "x", KeyRule::until_done, "k");
+  JobId holder = run({keyed}).results[0].job_id;
+  for (int how = 0; how < 3; ++how) {
+    SCOPED_TRACE(how);
+    const std::vector<JobView> jobs = harness_.lease(a_);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0].id, holder);
+    const TxnOp ack = ack_op(a_, jobs[0].id, jobs[0].generation);
+    TxnOp nack = ack;
+    nack.settle.kind = SettleKind::nack;
+    EXPECT_EQ(run({nack, keyed}).status.code(), Code::duplicate) << "it goes on holding it";
+    EXPECT_EQ(run({keyed, ack}).status.code(), Code::duplicate) << "the ack comes later";
+    if (how == 1) checkpoint();
+    const Answer answer = run({ack, keyed});
+    ASSERT_TRUE(answer.status.ok()) << answer.status.message();
+    holder = answer.results[1].job_id;
+    if (how == 2) checkpoint();
+    expect_same_after_kill();
+    EXPECT_EQ(run({keyed}).status.code(), Code::duplicate);
+    harness_.expect_sound();
+  }
+}
+
+// A debounced job takes the place of the one before it, which may be only in the store.
+TEST_P(TransactTest, DebouncedJobsTakePlaces) {
+  TxnOp debounced = keyed_op(a_, "old", KeyRule::debounce, "k");
+  debounced.spec.debounce_ms = 1'000;
+  ASSERT_TRUE(run({debounced}).status.ok());
+  checkpoint();
+  reopen();
+  harness_.advance(500);
+  debounced.spec.payload = as_bytes("newer");
+  TxnOp last = debounced;
+  last.spec.payload = as_bytes("last");
+  ASSERT_TRUE(run({debounced, enqueue_op(b_, "x"), last}).status.ok());
+  expect_same_after_kill();
+  harness_.advance(999);
+  EXPECT_EQ(harness_.lease(a_, 10).size(), 0u);
+  harness_.advance(1);
+  const std::vector<JobView> jobs = harness_.lease(a_, 10);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(payload_of(jobs[0]), "last");
+  EXPECT_EQ(engine().queue_stats(a_).value().totals.cancelled, 2u);
+  harness_.expect_sound();
 }
 
 TEST_P(TransactTest, ConditionsAloneWriteNothing) {

@@ -1,0 +1,3 @@
+module wq.internal/wq
+
+go 1.23
