@@ -37,7 +37,7 @@ const rawDisabled = 5
 // the queue is paused
 const rawPaused = 6
 
-// the wait was cancelled; nothing happened
+// the wait was cancelled, or the flow of the job was; nothing happened
 const rawCancelled = 7
 
 // the object changed since it was read, or is in another state
@@ -69,6 +69,9 @@ const rawELocked = -23
 
 // reserved: no call opens a store for reading only yet
 const rawEReadOnly = -24
+
+// no key of the store opens or seals the payload; see ENCRYPTION
+const rawENoKey = -25
 
 // the disk is full or nearly full; settling and leasing go on
 const rawENoSpace = -40
@@ -154,6 +157,9 @@ const rawDeadExpired = 7
 
 // the worker does not know what to do with such a job
 const rawDeadUnknownType = 8
+
+// its payload did not open when it was leased; see ENCRYPTION
+const rawDeadUnreadable = 9
 
 // backoff_base_ms
 const rawBackoffFixed = 1
@@ -243,6 +249,18 @@ const rawConfigRate = 16777216
 // wq_queue_config.fields
 const rawConfigGroupLimit = 33554432
 
+// wq_queue_config.fields
+const rawConfigEncrypt = 67108864
+
+// wq_queue_config.fields
+const rawConfigCompress = 134217728
+
+// all three of key_rate_...
+const rawConfigKeyRate = 268435456
+
+// all three of throttle_...
+const rawConfigThrottle = 536870912
+
 // the field `priority` counts; without it the priority is 100
 const rawJobPriority = 1
 
@@ -274,6 +292,12 @@ const rawKeyIdempotency = 3
 // a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
 // LSN are 0. In wq_enqueue_many all specs have it or none
 const rawJobDryRun = 65536
+
+// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+const rawJobEncrypt = 67108864
+
+// Kinds of keys, for wq_key_holder and wq_key_cancel.
+const rawJobPlain = 134217728
 
 // take the jobs up to the first refusal; without it all or none
 const rawEnqueuePartial = 1
@@ -368,6 +392,15 @@ const rawErrorMaybeCommitted = 2
 // wq_error.flags: the predicates of the code, for languages that read the struct only.
 const rawErrorFatal = 4
 
+// waits for a slot, the default
+const rawOverlapPark = 0
+
+// is delayed by overlap_ms
+const rawOverlapRelease = 1
+
+// ends without having run
+const rawOverlapSkip = 2
+
 // wq_repair_finding.kind
 const rawRepairNote = 0
 
@@ -389,6 +422,12 @@ const rawRepairLost = 5
 // the same, among those found: they may have gone on or ended
 const rawRepairUncertain = 6
 
+// the store was opened with it
+const rawKeyKnown = 1
+
+// new payloads are sealed with it
+const rawKeyCurrent = 2
+
 // enqueued [time_ms: when it becomes ready, 0: it is]
 const rawEventQueued = 1
 
@@ -407,7 +446,7 @@ const rawEventAcked = 5
 // [time_ms: when it is ready again, 0: it is, or it died]
 const rawEventNacked = 6
 
-// given back uncounted [the same]
+// given back uncounted, or WQ_OVERLAP_RELEASE [the same]
 const rawEventReleased = 7
 
 // its lease was taken back [the same]
@@ -445,6 +484,12 @@ const rawEventDropped = 18
 
 // job_id: the flow; `count`: its members
 const rawEventFlowFinished = 19
+
+// its group was full, and gone: WQ_OVERLAP_SKIP
+const rawEventSkipped = 21
+
+// the rate key of the job, by its exception [time_ms: until]
+const rawEventKeyCools = 20
 
 // with epoch 0: skip what has happened so far
 const rawEventsFromNow = 1
@@ -485,8 +530,11 @@ const rawWhyEmpty = 1024
 // job: parked, its group is full; queue: all ready ones are
 const rawWhyGroup = 16777216
 
-// the rate of the queue lets no job begin; job: until `until_ms`
+// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
 const rawWhyRate = 33554432
+
+// its rate key cools down after exceptions, until `until_ms`
+const rawWhyCooling = 67108864
 
 // rawCode is one line of the table of codes.
 type rawCode struct {
@@ -508,7 +556,7 @@ var rawCodes = [...]rawCode{
 	{"DUPLICATE", 4, "outcome", true, false, false, "the unique key is held by another job"},
 	{"DISABLED", 5, "outcome", true, false, false, "the queue is disabled"},
 	{"PAUSED", 6, "outcome", true, false, false, "the queue is paused"},
-	{"CANCELLED", 7, "outcome", false, false, false, "the wait was cancelled"},
+	{"CANCELLED", 7, "outcome", false, false, false, "cancelled: the wait, or the batch that the job is in"},
 	{"CONFLICT", 8, "outcome", false, false, false, "the object changed since it was read"},
 	{"INVALID", -1, "usage", false, false, false, "invalid argument"},
 	{"TOO_LARGE", -2, "usage", false, false, false, "over a size limit"},
@@ -519,6 +567,7 @@ var rawCodes = [...]rawCode{
 	{"FORKED", -22, "state", false, false, false, "the handle was opened before a fork, in another process"},
 	{"LOCKED", -23, "state", true, false, false, "the store is open in another process or handle"},
 	{"READ_ONLY", -24, "state", false, false, false, "the store is open for reading only"},
+	{"NO_KEY", -25, "state", false, false, false, "no key of this store opens or seals the payload"},
 	{"NO_SPACE", -40, "limit", true, false, false, "the disk is full or nearly full"},
 	{"FULL", -41, "limit", true, false, false, "the queue or store is at its limit"},
 	{"NO_MEMORY", -42, "limit", true, false, false, "out of memory"},
@@ -556,6 +605,11 @@ var rawStructs = [...]rawStruct{
 		{"id", 0, 8},
 		{"generation", 8, 8},
 	}},
+	{"wq_key", 24, []rawField{
+		{"id", 0, 4},
+		{"reserved_0", 4, 4},
+		{"bytes", 8, 16},
+	}},
 	{"wq_error", 256, []rawField{
 		{"struct_size", 0, 4},
 		{"code", 4, 4},
@@ -571,7 +625,7 @@ var rawStructs = [...]rawStruct{
 		{"user_data", 16, 8},
 		{"lsn", 24, 8},
 	}},
-	{"wq_store_options", 80, []rawField{
+	{"wq_store_options", 104, []rawField{
 		{"struct_size", 0, 4},
 		{"flags", 4, 4},
 		{"io_backend", 8, 4},
@@ -585,6 +639,10 @@ var rawStructs = [...]rawStruct{
 		{"events_max", 64, 4},
 		{"reserved_0", 68, 4},
 		{"quota_bytes", 72, 8},
+		{"keys", 80, 8},
+		{"keys_count", 88, 8},
+		{"current_key", 96, 4},
+		{"reserved_1", 100, 4},
 	}},
 	{"wq_recovery", 272, []rawField{
 		{"struct_size", 0, 4},
@@ -658,7 +716,7 @@ var rawStructs = [...]rawStruct{
 		{"created_ms", 40, 8},
 		{"elapsed_ms", 48, 8},
 	}},
-	{"wq_queue_config", 408, []rawField{
+	{"wq_queue_config", 456, []rawField{
 		{"struct_size", 0, 4},
 		{"fields", 4, 4},
 		{"max_running", 8, 4},
@@ -687,8 +745,17 @@ var rawStructs = [...]rawStruct{
 		{"rate_count", 392, 4},
 		{"rate_burst", 396, 4},
 		{"rate_window_ms", 400, 8},
+		{"encrypt", 408, 4},
+		{"compress_min_bytes", 412, 4},
+		{"key_rate_count", 416, 4},
+		{"key_rate_burst", 420, 4},
+		{"key_rate_window_ms", 424, 8},
+		{"throttle_count", 432, 4},
+		{"reserved_1", 436, 4},
+		{"throttle_window_ms", 440, 8},
+		{"throttle_cool_ms", 448, 8},
 	}},
-	{"wq_queue_stats", 208, []rawField{
+	{"wq_queue_stats", 216, []rawField{
 		{"struct_size", 0, 4},
 		{"status", 4, 4},
 		{"ready", 8, 8},
@@ -716,8 +783,9 @@ var rawStructs = [...]rawStruct{
 		{"chain_cut_total", 184, 8},
 		{"parked", 192, 8},
 		{"rate_wait_ms", 200, 8},
+		{"skipped_total", 208, 8},
 	}},
-	{"wq_job_spec", 272, []rawField{
+	{"wq_job_spec", 320, []rawField{
 		{"struct_size", 0, 4},
 		{"flags", 4, 4},
 		{"payload", 8, 16},
@@ -752,7 +820,12 @@ var rawStructs = [...]rawStruct{
 		{"chain_size", 240, 8},
 		{"group", 248, 16},
 		{"group_limit", 264, 4},
-		{"reserved_1", 268, 4},
+		{"overlap", 268, 4},
+		{"overlap_ms", 272, 8},
+		{"tenant", 280, 16},
+		{"rate_key", 296, 16},
+		{"rate_cost", 312, 4},
+		{"reserved_2", 316, 4},
 	}},
 	{"wq_next_job", 32, []rawField{
 		{"struct_size", 0, 4},
@@ -779,7 +852,7 @@ var rawStructs = [...]rawStruct{
 		{"created_ms", 64, 8},
 		{"finished_ms", 72, 8},
 	}},
-	{"wq_done_job", 88, []rawField{
+	{"wq_done_job", 96, []rawField{
 		{"struct_size", 0, 4},
 		{"priority", 4, 4},
 		{"id", 8, 8},
@@ -793,6 +866,8 @@ var rawStructs = [...]rawStruct{
 		{"leased_ms", 56, 8},
 		{"done_ms", 64, 8},
 		{"result", 72, 16},
+		{"result_code", 88, 4},
+		{"key_id", 92, 4},
 	}},
 	{"wq_enqueued", 24, []rawField{
 		{"struct_size", 0, 4},
@@ -831,7 +906,7 @@ var rawStructs = [...]rawStruct{
 		{"reserved_0", 60, 4},
 		{"result", 64, 16},
 	}},
-	{"wq_job", 248, []rawField{
+	{"wq_job", 296, []rawField{
 		{"struct_size", 0, 4},
 		{"state", 4, 4},
 		{"id", 8, 8},
@@ -866,6 +941,12 @@ var rawStructs = [...]rawStruct{
 		{"group", 224, 16},
 		{"parked", 240, 4},
 		{"reserved_0", 244, 4},
+		{"payload_code", 248, 4},
+		{"key_id", 252, 4},
+		{"tenant", 256, 16},
+		{"rate_key", 272, 16},
+		{"rate_cost", 288, 4},
+		{"reserved_1", 292, 4},
 	}},
 	{"wq_dead_query", 56, []rawField{
 		{"struct_size", 0, 4},
@@ -926,7 +1007,7 @@ var rawStructs = [...]rawStruct{
 		{"jobs", 40, 8},
 		{"kv_rows", 48, 8},
 	}},
-	{"wq_cron", 208, []rawField{
+	{"wq_cron", 224, []rawField{
 		{"struct_size", 0, 4},
 		{"flags", 4, 4},
 		{"name", 8, 16},
@@ -951,6 +1032,10 @@ var rawStructs = [...]rawStruct{
 		{"headers", 176, 8},
 		{"headers_count", 184, 8},
 		{"problem", 192, 16},
+		{"payload_code", 208, 4},
+		{"key_id", 212, 4},
+		{"packing", 216, 4},
+		{"plain_bytes", 220, 4},
 	}},
 	{"wq_cron_spec", 56, []rawField{
 		{"struct_size", 0, 4},
@@ -972,7 +1057,7 @@ var rawStructs = [...]rawStruct{
 		{"schedules_count", 56, 8},
 		{"rate_used_ns", 64, 8},
 	}},
-	{"wq_job_record", 360, []rawField{
+	{"wq_job_record", 416, []rawField{
 		{"struct_size", 0, 4},
 		{"state", 4, 4},
 		{"id", 8, 8},
@@ -1019,7 +1104,14 @@ var rawStructs = [...]rawStruct{
 		{"chain", 320, 16},
 		{"group", 336, 16},
 		{"group_limit", 352, 4},
-		{"reserved_3", 356, 4},
+		{"overlap", 356, 4},
+		{"packing", 360, 4},
+		{"plain_bytes", 364, 4},
+		{"overlap_ms", 368, 8},
+		{"tenant", 376, 16},
+		{"rate_key", 392, 16},
+		{"rate_cost", 408, 4},
+		{"reserved_4", 412, 4},
 	}},
 	{"wq_kv_record", 48, []rawField{
 		{"struct_size", 0, 4},
@@ -1096,6 +1188,13 @@ var rawStructs = [...]rawStruct{
 		{"code", 4, 4},
 		{"job_id", 8, 8},
 		{"sum", 16, 8},
+	}},
+	{"wq_key_use", 24, []rawField{
+		{"struct_size", 0, 4},
+		{"id", 4, 4},
+		{"payloads", 8, 8},
+		{"flags", 16, 4},
+		{"reserved_0", 20, 4},
 	}},
 	{"wq_event_cursor", 32, []rawField{
 		{"struct_size", 0, 4},

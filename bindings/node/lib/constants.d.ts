@@ -38,7 +38,7 @@ export declare const constants: Readonly<{
    */
   PAUSED: 6;
   /**
-   * the wait was cancelled; nothing happened
+   * the wait was cancelled, or the flow of the job was; nothing happened
    */
   CANCELLED: 7;
   /**
@@ -81,6 +81,10 @@ export declare const constants: Readonly<{
    * reserved: no call opens a store for reading only yet
    */
   E_READ_ONLY: -24;
+  /**
+   * no key of the store opens or seals the payload; see ENCRYPTION
+   */
+  E_NO_KEY: -25;
   /**
    * the disk is full or nearly full; settling and leasing go on
    */
@@ -194,6 +198,10 @@ export declare const constants: Readonly<{
    * the worker does not know what to do with such a job
    */
   DEAD_UNKNOWN_TYPE: 8;
+  /**
+   * its payload did not open when it was leased; see ENCRYPTION
+   */
+  DEAD_UNREADABLE: 9;
   /**
    * backoff_base_ms
    */
@@ -312,6 +320,22 @@ export declare const constants: Readonly<{
    */
   CONFIG_GROUP_LIMIT: 33554432;
   /**
+   * wq_queue_config.fields
+   */
+  CONFIG_ENCRYPT: 67108864;
+  /**
+   * wq_queue_config.fields
+   */
+  CONFIG_COMPRESS: 134217728;
+  /**
+   * all three of key_rate_...
+   */
+  CONFIG_KEY_RATE: 268435456;
+  /**
+   * all three of throttle_...
+   */
+  CONFIG_THROTTLE: 536870912;
+  /**
    * the field `priority` counts; without it the priority is 100
    */
   JOB_PRIORITY: 1;
@@ -353,6 +377,14 @@ export declare const constants: Readonly<{
    * LSN are 0. In wq_enqueue_many all specs have it or none
    */
   JOB_DRY_RUN: 65536;
+  /**
+   * Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+   */
+  JOB_ENCRYPT: 67108864;
+  /**
+   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   */
+  JOB_PLAIN: 134217728;
   /**
    * take the jobs up to the first refusal; without it all or none
    */
@@ -478,6 +510,18 @@ export declare const constants: Readonly<{
    */
   ERROR_FATAL: 4;
   /**
+   * waits for a slot, the default
+   */
+  OVERLAP_PARK: 0;
+  /**
+   * is delayed by overlap_ms
+   */
+  OVERLAP_RELEASE: 1;
+  /**
+   * ends without having run
+   */
+  OVERLAP_SKIP: 2;
+  /**
    * wq_repair_finding.kind
    */
   REPAIR_NOTE: 0;
@@ -506,6 +550,14 @@ export declare const constants: Readonly<{
    */
   REPAIR_UNCERTAIN: 6;
   /**
+   * the store was opened with it
+   */
+  KEY_KNOWN: 1;
+  /**
+   * new payloads are sealed with it
+   */
+  KEY_CURRENT: 2;
+  /**
    * enqueued [time_ms: when it becomes ready, 0: it is]
    */
   EVENT_QUEUED: 1;
@@ -530,7 +582,7 @@ export declare const constants: Readonly<{
    */
   EVENT_NACKED: 6;
   /**
-   * given back uncounted [the same]
+   * given back uncounted, or WQ_OVERLAP_RELEASE [the same]
    */
   EVENT_RELEASED: 7;
   /**
@@ -581,6 +633,14 @@ export declare const constants: Readonly<{
    * job_id: the flow; `count`: its members
    */
   EVENT_FLOW_FINISHED: 19;
+  /**
+   * its group was full, and gone: WQ_OVERLAP_SKIP
+   */
+  EVENT_SKIPPED: 21;
+  /**
+   * the rate key of the job, by its exception [time_ms: until]
+   */
+  EVENT_KEY_COOLS: 20;
   /**
    * with epoch 0: skip what has happened so far
    */
@@ -634,13 +694,17 @@ export declare const constants: Readonly<{
    */
   WHY_GROUP: 16777216;
   /**
-   * the rate of the queue lets no job begin; job: until `until_ms`
+   * the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
    */
   WHY_RATE: 33554432;
+  /**
+   * its rate key cools down after exceptions, until `until_ms`
+   */
+  WHY_COOLING: 67108864;
 }>;
 
 /** Name of a code of wq.h. */
-export type CodeName = 'OK' | 'EMPTY' | 'TIMEOUT' | 'STALE' | 'DUPLICATE' | 'DISABLED' | 'PAUSED' | 'CANCELLED' | 'CONFLICT' | 'INVALID' | 'TOO_LARGE' | 'UNSUPPORTED' | 'VERSION' | 'NOT_FOUND' | 'CLOSED' | 'FORKED' | 'LOCKED' | 'READ_ONLY' | 'NO_SPACE' | 'FULL' | 'NO_MEMORY' | 'IO' | 'CORRUPT' | 'POISONED' | 'INTERNAL';
+export type CodeName = 'OK' | 'EMPTY' | 'TIMEOUT' | 'STALE' | 'DUPLICATE' | 'DISABLED' | 'PAUSED' | 'CANCELLED' | 'CONFLICT' | 'INVALID' | 'TOO_LARGE' | 'UNSUPPORTED' | 'VERSION' | 'NOT_FOUND' | 'CLOSED' | 'FORKED' | 'LOCKED' | 'READ_ONLY' | 'NO_KEY' | 'NO_SPACE' | 'FULL' | 'NO_MEMORY' | 'IO' | 'CORRUPT' | 'POISONED' | 'INTERNAL';
 
 /** What a code is about. */
 export type CodeClass = 'outcome' | 'usage' | 'state' | 'limit' | 'storage' | 'internal';

@@ -35,7 +35,7 @@ DISABLED = 5
 #: the queue is paused
 PAUSED = 6
 
-#: the wait was cancelled; nothing happened
+#: the wait was cancelled, or the flow of the job was; nothing happened
 CANCELLED = 7
 
 #: the object changed since it was read, or is in another state
@@ -67,6 +67,9 @@ E_LOCKED = -23
 
 #: reserved: no call opens a store for reading only yet
 E_READ_ONLY = -24
+
+#: no key of the store opens or seals the payload; see ENCRYPTION
+E_NO_KEY = -25
 
 #: the disk is full or nearly full; settling and leasing go on
 E_NO_SPACE = -40
@@ -152,6 +155,9 @@ DEAD_EXPIRED = 7
 
 #: the worker does not know what to do with such a job
 DEAD_UNKNOWN_TYPE = 8
+
+#: its payload did not open when it was leased; see ENCRYPTION
+DEAD_UNREADABLE = 9
 
 #: backoff_base_ms
 BACKOFF_FIXED = 1
@@ -241,6 +247,18 @@ CONFIG_RATE = 16777216
 #: wq_queue_config.fields
 CONFIG_GROUP_LIMIT = 33554432
 
+#: wq_queue_config.fields
+CONFIG_ENCRYPT = 67108864
+
+#: wq_queue_config.fields
+CONFIG_COMPRESS = 134217728
+
+#: all three of key_rate_...
+CONFIG_KEY_RATE = 268435456
+
+#: all three of throttle_...
+CONFIG_THROTTLE = 536870912
+
 #: the field `priority` counts; without it the priority is 100
 JOB_PRIORITY = 1
 
@@ -272,6 +290,12 @@ KEY_IDEMPOTENCY = 3
 #: a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
 #: LSN are 0. In wq_enqueue_many all specs have it or none
 JOB_DRY_RUN = 65536
+
+#: Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+JOB_ENCRYPT = 67108864
+
+#: Kinds of keys, for wq_key_holder and wq_key_cancel.
+JOB_PLAIN = 134217728
 
 #: take the jobs up to the first refusal; without it all or none
 ENQUEUE_PARTIAL = 1
@@ -366,6 +390,15 @@ ERROR_MAYBE_COMMITTED = 2
 #: wq_error.flags: the predicates of the code, for languages that read the struct only.
 ERROR_FATAL = 4
 
+#: waits for a slot, the default
+OVERLAP_PARK = 0
+
+#: is delayed by overlap_ms
+OVERLAP_RELEASE = 1
+
+#: ends without having run
+OVERLAP_SKIP = 2
+
 #: wq_repair_finding.kind
 REPAIR_NOTE = 0
 
@@ -387,6 +420,12 @@ REPAIR_LOST = 5
 #: the same, among those found: they may have gone on or ended
 REPAIR_UNCERTAIN = 6
 
+#: the store was opened with it
+KEY_KNOWN = 1
+
+#: new payloads are sealed with it
+KEY_CURRENT = 2
+
 #: enqueued [time_ms: when it becomes ready, 0: it is]
 EVENT_QUEUED = 1
 
@@ -405,7 +444,7 @@ EVENT_ACKED = 5
 #: [time_ms: when it is ready again, 0: it is, or it died]
 EVENT_NACKED = 6
 
-#: given back uncounted [the same]
+#: given back uncounted, or WQ_OVERLAP_RELEASE [the same]
 EVENT_RELEASED = 7
 
 #: its lease was taken back [the same]
@@ -443,6 +482,12 @@ EVENT_DROPPED = 18
 
 #: job_id: the flow; `count`: its members
 EVENT_FLOW_FINISHED = 19
+
+#: its group was full, and gone: WQ_OVERLAP_SKIP
+EVENT_SKIPPED = 21
+
+#: the rate key of the job, by its exception [time_ms: until]
+EVENT_KEY_COOLS = 20
 
 #: with epoch 0: skip what has happened so far
 EVENTS_FROM_NOW = 1
@@ -483,8 +528,11 @@ WHY_EMPTY = 1024
 #: job: parked, its group is full; queue: all ready ones are
 WHY_GROUP = 16777216
 
-#: the rate of the queue lets no job begin; job: until `until_ms`
+#: the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
 WHY_RATE = 33554432
+
+#: its rate key cools down after exceptions, until `until_ms`
+WHY_COOLING = 67108864
 
 
 class CodeInfo(NamedTuple):
@@ -516,7 +564,7 @@ CODES: Dict[int, CodeInfo] = {info.value: info for info in (
     CodeInfo('PAUSED', 6, 'outcome', True, False, False,
              'the queue is paused'),
     CodeInfo('CANCELLED', 7, 'outcome', False, False, False,
-             'the wait was cancelled'),
+             'cancelled: the wait, or the batch that the job is in'),
     CodeInfo('CONFLICT', 8, 'outcome', False, False, False,
              'the object changed since it was read'),
     CodeInfo('INVALID', -1, 'usage', False, False, False,
@@ -537,6 +585,8 @@ CODES: Dict[int, CodeInfo] = {info.value: info for info in (
              'the store is open in another process or handle'),
     CodeInfo('READ_ONLY', -24, 'state', False, False, False,
              'the store is open for reading only'),
+    CodeInfo('NO_KEY', -25, 'state', False, False, False,
+             'no key of this store opens or seals the payload'),
     CodeInfo('NO_SPACE', -40, 'limit', True, False, False,
              'the disk is full or nearly full'),
     CodeInfo('FULL', -41, 'limit', True, False, False,
@@ -558,36 +608,37 @@ SIZES: Dict[str, int] = {
     'wq_bytes': 16,
     'wq_header': 32,
     'wq_token': 16,
+    'wq_key': 24,
     'wq_error': 256,
     'wq_call': 32,
-    'wq_store_options': 80,
+    'wq_store_options': 104,
     'wq_recovery': 272,
     'wq_store_stats': 232,
     'wq_verify_report': 256,
     'wq_backup_options': 32,
     'wq_backup_report': 56,
-    'wq_queue_config': 408,
-    'wq_queue_stats': 208,
-    'wq_job_spec': 272,
+    'wq_queue_config': 456,
+    'wq_queue_stats': 216,
+    'wq_job_spec': 320,
     'wq_next_job': 32,
     'wq_flow_options': 24,
     'wq_flow_status': 80,
-    'wq_done_job': 88,
+    'wq_done_job': 96,
     'wq_enqueued': 24,
     'wq_lease_options': 32,
     'wq_nack_options': 48,
     'wq_settle_item': 80,
-    'wq_job': 248,
+    'wq_job': 296,
     'wq_dead_query': 56,
     'wq_dead_filter': 96,
     'wq_dead_report': 32,
     'wq_event': 24,
     'wq_log_record': 88,
     'wq_store_record': 56,
-    'wq_cron': 208,
+    'wq_cron': 224,
     'wq_cron_spec': 56,
     'wq_queue_record': 72,
-    'wq_job_record': 360,
+    'wq_job_record': 416,
     'wq_kv_record': 48,
     'wq_export_item': 40,
     'wq_repair_finding': 96,
@@ -597,6 +648,7 @@ SIZES: Dict[str, int] = {
     'wq_kv_row': 56,
     'wq_txn_op': 80,
     'wq_txn_result': 24,
+    'wq_key_use': 24,
     'wq_event_cursor': 32,
     'wq_store_event': 336,
     'wq_queue_error': 296,

@@ -36,6 +36,7 @@ class Code(enum.IntEnum):
     FORKED = -22
     LOCKED = -23
     READ_ONLY = -24
+    NO_KEY = -25
     NO_SPACE = -40
     FULL = -41
     NO_MEMORY = -42
@@ -157,6 +158,12 @@ class ReadOnlyError(WqError):
     code = Code.READ_ONLY
 
 
+class NoKeyError(WqError):
+    """No key of the store opens or seals the payload."""
+
+    code = Code.NO_KEY
+
+
 class NoSpaceError(WqError):
     """The disk is full or nearly full; settling and leasing go on."""
 
@@ -202,7 +209,7 @@ class InternalError(WqError):
 ERRORS: Dict[int, Type[WqError]] = {
     int(cls.code): cls for cls in (
         InvalidError, TooLargeError, UnsupportedError, VersionError, NotFoundError, ClosedError,
-        ForkedError, LockedError, ReadOnlyError, NoSpaceError, FullError, NoMemoryError,
+        ForkedError, LockedError, ReadOnlyError, NoKeyError, NoSpaceError, FullError, NoMemoryError,
         StorageError, CorruptError, PoisonedError, InternalError)}
 
 

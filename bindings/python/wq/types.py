@@ -93,6 +93,7 @@ class DeadReason(_Known):
     CANCELLED = k.DEAD_CANCELLED
     EXPIRED = k.DEAD_EXPIRED
     UNKNOWN_TYPE = k.DEAD_UNKNOWN_TYPE
+    UNREADABLE = k.DEAD_UNREADABLE
 
 
 class UniqueUntil(_Known):

@@ -38,7 +38,7 @@ pub const WQ_DISABLED: i32 = 5;
 /// the queue is paused
 pub const WQ_PAUSED: i32 = 6;
 
-/// the wait was cancelled; nothing happened
+/// the wait was cancelled, or the flow of the job was; nothing happened
 pub const WQ_CANCELLED: i32 = 7;
 
 /// the object changed since it was read, or is in another state
@@ -70,6 +70,9 @@ pub const WQ_E_LOCKED: i32 = -23;
 
 /// reserved: no call opens a store for reading only yet
 pub const WQ_E_READ_ONLY: i32 = -24;
+
+/// no key of the store opens or seals the payload; see ENCRYPTION
+pub const WQ_E_NO_KEY: i32 = -25;
 
 /// the disk is full or nearly full; settling and leasing go on
 pub const WQ_E_NO_SPACE: i32 = -40;
@@ -155,6 +158,9 @@ pub const WQ_DEAD_EXPIRED: u32 = 7;
 
 /// the worker does not know what to do with such a job
 pub const WQ_DEAD_UNKNOWN_TYPE: u32 = 8;
+
+/// its payload did not open when it was leased; see ENCRYPTION
+pub const WQ_DEAD_UNREADABLE: u32 = 9;
 
 /// backoff_base_ms
 pub const WQ_BACKOFF_FIXED: u32 = 1;
@@ -244,6 +250,18 @@ pub const WQ_CONFIG_RATE: u32 = 16777216;
 /// wq_queue_config.fields
 pub const WQ_CONFIG_GROUP_LIMIT: u32 = 33554432;
 
+/// wq_queue_config.fields
+pub const WQ_CONFIG_ENCRYPT: u32 = 67108864;
+
+/// wq_queue_config.fields
+pub const WQ_CONFIG_COMPRESS: u32 = 134217728;
+
+/// all three of key_rate_...
+pub const WQ_CONFIG_KEY_RATE: u32 = 268435456;
+
+/// all three of throttle_...
+pub const WQ_CONFIG_THROTTLE: u32 = 536870912;
+
 /// the field `priority` counts; without it the priority is 100
 pub const WQ_JOB_PRIORITY: u32 = 1;
 
@@ -275,6 +293,12 @@ pub const WQ_KEY_IDEMPOTENCY: u32 = 3;
 /// a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
 /// LSN are 0. In wq_enqueue_many all specs have it or none
 pub const WQ_JOB_DRY_RUN: u32 = 65536;
+
+/// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+pub const WQ_JOB_ENCRYPT: u32 = 67108864;
+
+/// Kinds of keys, for wq_key_holder and wq_key_cancel.
+pub const WQ_JOB_PLAIN: u32 = 134217728;
 
 /// take the jobs up to the first refusal; without it all or none
 pub const WQ_ENQUEUE_PARTIAL: u32 = 1;
@@ -369,6 +393,15 @@ pub const WQ_ERROR_MAYBE_COMMITTED: u32 = 2;
 /// wq_error.flags: the predicates of the code, for languages that read the struct only.
 pub const WQ_ERROR_FATAL: u32 = 4;
 
+/// waits for a slot, the default
+pub const WQ_OVERLAP_PARK: u32 = 0;
+
+/// is delayed by overlap_ms
+pub const WQ_OVERLAP_RELEASE: u32 = 1;
+
+/// ends without having run
+pub const WQ_OVERLAP_SKIP: u32 = 2;
+
 /// wq_repair_finding.kind
 pub const WQ_REPAIR_NOTE: u32 = 0;
 
@@ -390,6 +423,12 @@ pub const WQ_REPAIR_LOST: u32 = 5;
 /// the same, among those found: they may have gone on or ended
 pub const WQ_REPAIR_UNCERTAIN: u32 = 6;
 
+/// the store was opened with it
+pub const WQ_KEY_KNOWN: u32 = 1;
+
+/// new payloads are sealed with it
+pub const WQ_KEY_CURRENT: u32 = 2;
+
 /// enqueued [time_ms: when it becomes ready, 0: it is]
 pub const WQ_EVENT_QUEUED: u32 = 1;
 
@@ -408,7 +447,7 @@ pub const WQ_EVENT_ACKED: u32 = 5;
 /// [time_ms: when it is ready again, 0: it is, or it died]
 pub const WQ_EVENT_NACKED: u32 = 6;
 
-/// given back uncounted [the same]
+/// given back uncounted, or WQ_OVERLAP_RELEASE [the same]
 pub const WQ_EVENT_RELEASED: u32 = 7;
 
 /// its lease was taken back [the same]
@@ -446,6 +485,12 @@ pub const WQ_EVENT_DROPPED: u32 = 18;
 
 /// job_id: the flow; `count`: its members
 pub const WQ_EVENT_FLOW_FINISHED: u32 = 19;
+
+/// its group was full, and gone: WQ_OVERLAP_SKIP
+pub const WQ_EVENT_SKIPPED: u32 = 21;
+
+/// the rate key of the job, by its exception [time_ms: until]
+pub const WQ_EVENT_KEY_COOLS: u32 = 20;
 
 /// with epoch 0: skip what has happened so far
 pub const WQ_EVENTS_FROM_NOW: u32 = 1;
@@ -486,8 +531,11 @@ pub const WQ_WHY_EMPTY: u32 = 1024;
 /// job: parked, its group is full; queue: all ready ones are
 pub const WQ_WHY_GROUP: u32 = 16777216;
 
-/// the rate of the queue lets no job begin; job: until `until_ms`
+/// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
 pub const WQ_WHY_RATE: u32 = 33554432;
+
+/// its rate key cools down after exceptions, until `until_ms`
+pub const WQ_WHY_COOLING: u32 = 67108864;
 
 /// Every code: its name and its value.
 pub const CODES: &[(&str, i32)] = &[
@@ -509,6 +557,7 @@ pub const CODES: &[(&str, i32)] = &[
     ("FORKED", WQ_E_FORKED),
     ("LOCKED", WQ_E_LOCKED),
     ("READ_ONLY", WQ_E_READ_ONLY),
+    ("NO_KEY", WQ_E_NO_KEY),
     ("NO_SPACE", WQ_E_NO_SPACE),
     ("FULL", WQ_E_FULL),
     ("NO_MEMORY", WQ_E_NO_MEMORY),
@@ -650,6 +699,28 @@ impl wq_token {
     }
 }
 
+/// A key that payloads are sealed with.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_key {
+    /// 1 and up: your number for it, stored with each job
+    pub id: u32,
+    pub reserved_0: u32,
+    /// 32 random ones
+    pub bytes: wq_bytes,
+}
+
+impl wq_key {
+    /// All defaults.
+    pub const fn init() -> Self {
+        wq_key {
+            id: 0,
+            reserved_0: 0,
+            bytes: wq_bytes::init(),
+        }
+    }
+}
+
 /// What went wrong. Filled by every call that is given one.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -743,6 +814,13 @@ pub struct wq_store_options {
     /// bound of wq_store_stats.job_bytes; with more, enqueue answers WQ_E_FULL, all else goes
     /// on; 0: none. Not stored
     pub quota_bytes: u64,
+    /// all that jobs may be sealed with; copied, wiped at the end
+    pub keys: *const wq_key,
+    /// up to 1,000
+    pub keys_count: usize,
+    /// id of the one that seals new payloads; 0: none does
+    pub current_key: u32,
+    pub reserved_1: u32,
 }
 
 impl wq_store_options {
@@ -762,6 +840,10 @@ impl wq_store_options {
             events_max: 0,
             reserved_0: 0,
             quota_bytes: 0,
+            keys: core::ptr::null(),
+            keys_count: 0,
+            current_key: 0,
+            reserved_1: 0,
         }
     }
 }
@@ -1061,6 +1143,22 @@ pub struct wq_queue_config {
     pub rate_burst: u32,
     /// 1 ms .. 366 days; 0 without a limit
     pub rate_window_ms: i64,
+    /// 1: payloads of new jobs are sealed; 0, the default: they are not
+    pub encrypt: u32,
+    /// payloads of new jobs from this size on are compressed, if that makes them smaller; 0, the
+    /// default: none. Up to 256 MiB
+    pub compress_min_bytes: u32,
+    /// of the jobs of each rate key, as rate_count; see RATE KEYS
+    pub key_rate_count: u32,
+    pub key_rate_burst: u32,
+    pub key_rate_window_ms: i64,
+    /// exceptions that shut a rate key; 0: none. See THROTTLE
+    pub throttle_count: u32,
+    pub reserved_1: u32,
+    /// within which; 0 without a count
+    pub throttle_window_ms: i64,
+    /// how long it is shut; 0: as the window
+    pub throttle_cool_ms: i64,
 }
 
 impl wq_queue_config {
@@ -1095,6 +1193,15 @@ impl wq_queue_config {
             rate_count: 0,
             rate_burst: 0,
             rate_window_ms: 0,
+            encrypt: 0,
+            compress_min_bytes: 0,
+            key_rate_count: 0,
+            key_rate_burst: 0,
+            key_rate_window_ms: 0,
+            throttle_count: 0,
+            reserved_1: 0,
+            throttle_window_ms: 0,
+            throttle_cool_ms: 0,
         }
     }
 }
@@ -1106,10 +1213,20 @@ pub struct wq_queue_stats {
     pub struct_size: u32,
     /// WQ_STATUS_...
     pub status: u32,
+    /// A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see
+    /// expires_at_ms for when that is.
     pub ready: u64,
+    /// A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see
+    /// expires_at_ms for when that is.
     pub delayed: u64,
+    /// A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see
+    /// expires_at_ms for when that is.
     pub leased: u64,
+    /// A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see
+    /// expires_at_ms for when that is.
     pub running: u64,
+    /// A job whose expires_at_ms or job_ttl_ms has passed counts until it is gone: see
+    /// expires_at_ms for when that is.
     pub dead: u64,
     /// how long the head has been ready; 0 if none is
     pub oldest_ready_age_ms: i64,
@@ -1139,10 +1256,13 @@ pub struct wq_queue_stats {
     pub job_bytes: u64,
     /// jobs of chains that never came to be
     pub chain_cut_total: u64,
-    /// of `ready`: jobs that wait for a slot of their group
+    /// of `ready`: jobs that wait for their group or rate key
     pub parked: u64,
-    /// until the rate lets the next job begin; 0: it does now
+    /// until the rate lets the next job begin; 0: it does now. If all ready jobs are parked:
+    /// until the first of their rate keys does, if that is later
     pub rate_wait_ms: i64,
+    /// jobs that ended because their group was full: WQ_OVERLAP_SKIP
+    pub skipped_total: u64,
 }
 
 impl wq_queue_stats {
@@ -1176,6 +1296,7 @@ impl wq_queue_stats {
             chain_cut_total: 0,
             parked: 0,
             rate_wait_ms: 0,
+            skipped_total: 0,
         }
     }
 }
@@ -1246,7 +1367,17 @@ pub struct wq_job_spec {
     pub group: wq_bytes,
     /// 0: the queue's
     pub group_limit: u32,
-    pub reserved_1: u32,
+    /// WQ_OVERLAP_...; goes with a group. See OVERLAP GUARD
+    pub overlap: u32,
+    /// goes with WQ_OVERLAP_RELEASE
+    pub overlap_ms: i64,
+    /// any bytes; empty: none. See TENANTS
+    pub tenant: wq_bytes,
+    /// any bytes; empty: none; not together with a group. See RATE KEYS
+    pub rate_key: wq_bytes,
+    /// 0: 1
+    pub rate_cost: u32,
+    pub reserved_2: u32,
 }
 
 impl wq_job_spec {
@@ -1287,7 +1418,12 @@ impl wq_job_spec {
             chain_size: 0,
             group: wq_bytes::init(),
             group_limit: 0,
-            reserved_1: 0,
+            overlap: 0,
+            overlap_ms: 0,
+            tenant: wq_bytes::init(),
+            rate_key: wq_bytes::init(),
+            rate_cost: 0,
+            reserved_2: 0,
         }
     }
 }
@@ -1406,6 +1542,10 @@ pub struct wq_done_job {
     pub done_ms: i64,
     /// a view into the list
     pub result: wq_bytes,
+    /// WQ_OK; else why `result` is empty, as wq_job.payload_code
+    pub result_code: i32,
+    /// that its result is sealed with; 0: it is not sealed
+    pub key_id: u32,
 }
 
 impl wq_done_job {
@@ -1425,6 +1565,8 @@ impl wq_done_job {
             leased_ms: 0,
             done_ms: 0,
             result: wq_bytes::init(),
+            result_code: 0,
+            key_id: 0,
         }
     }
 }
@@ -1606,7 +1748,7 @@ pub struct wq_job {
     pub expires_at_ms: i64,
     pub retry_until_ms: i64,
     pub max_exceptions: u32,
-    /// WQ_JOB_FAIL_ON_TIMEOUT
+    /// WQ_JOB_FAIL_ON_TIMEOUT, WQ_JOB_ENCRYPT if it is sealed
     pub flags: u32,
     /// the last note of a worker; see wq_job_progress
     pub progress: wq_bytes,
@@ -1620,9 +1762,21 @@ pub struct wq_job {
     pub flow_cancelled: u32,
     /// key of its group; empty: none
     pub group: wq_bytes,
-    /// 1: ready, but no slot of its group is free for it
+    /// 1: ready, but no slot of its group is free for it, or its rate key is used up or cools
+    /// down
     pub parked: u32,
     pub reserved_0: u32,
+    /// WQ_OK; else why `payload` is empty: WQ_E_NO_KEY, WQ_E_CORRUPT, WQ_E_NO_MEMORY. Never of a
+    /// job that was leased
+    pub payload_code: i32,
+    /// that its payload is sealed with; 0: it is not sealed
+    pub key_id: u32,
+    /// empty: none
+    pub tenant: wq_bytes,
+    /// empty: none
+    pub rate_key: wq_bytes,
+    pub rate_cost: u32,
+    pub reserved_1: u32,
 }
 
 impl wq_job {
@@ -1663,6 +1817,12 @@ impl wq_job {
             group: wq_bytes::init(),
             parked: 0,
             reserved_0: 0,
+            payload_code: 0,
+            key_id: 0,
+            tenant: wq_bytes::init(),
+            rate_key: wq_bytes::init(),
+            rate_cost: 0,
+            reserved_1: 0,
         }
     }
 }
@@ -1882,7 +2042,7 @@ impl wq_store_record {
 #[derive(Clone, Copy)]
 pub struct wq_cron {
     pub struct_size: u32,
-    /// WQ_CRON_PAUSED
+    /// WQ_CRON_PAUSED; WQ_JOB_ENCRYPT if its payload is sealed
     pub flags: u32,
     pub name: wq_bytes,
     pub queue_name: wq_bytes,
@@ -1914,6 +2074,13 @@ pub struct wq_cron {
     pub headers_count: usize,
     /// why its last slots could not be told; empty: none
     pub problem: wq_bytes,
+    /// as in wq_job
+    pub payload_code: i32,
+    /// that its payload is sealed with; 0: it is not sealed
+    pub key_id: u32,
+    /// of an export; as in wq_job_record
+    pub packing: u32,
+    pub plain_bytes: u32,
 }
 
 impl wq_cron {
@@ -1944,6 +2111,10 @@ impl wq_cron {
             headers: core::ptr::null(),
             headers_count: 0,
             problem: wq_bytes::init(),
+            payload_code: 0,
+            key_id: 0,
+            packing: 0,
+            plain_bytes: 0,
         }
     }
 }
@@ -2064,7 +2235,7 @@ pub struct wq_job_record {
     pub retry_until_ms: i64,
     pub timeout_ms: i64,
     pub max_exceptions: u32,
-    /// WQ_JOB_FAIL_ON_TIMEOUT
+    /// WQ_JOB_FAIL_ON_TIMEOUT; WQ_JOB_ENCRYPT: it was sealed, an import seals it
     pub flags: u32,
     pub backoff_jitter_permille: u32,
     pub reserved_1: u32,
@@ -2090,7 +2261,21 @@ pub struct wq_job_record {
     pub group: wq_bytes,
     /// its own; 0: the queue's
     pub group_limit: u32,
-    pub reserved_3: u32,
+    /// as in wq_job_spec, likewise overlap_ms and tenant
+    pub overlap: u32,
+    /// not 0: `payload` is as the store has it, since no key of the store opened it. An import
+    /// takes it so, and any store with the key opens it as that of the same job id in a queue of
+    /// the same name
+    pub packing: u32,
+    /// with packing: size of the payload as it was given
+    pub plain_bytes: u32,
+    pub overlap_ms: i64,
+    pub tenant: wq_bytes,
+    /// empty: none
+    pub rate_key: wq_bytes,
+    /// 0: 1
+    pub rate_cost: u32,
+    pub reserved_4: u32,
 }
 
 impl wq_job_record {
@@ -2143,7 +2328,14 @@ impl wq_job_record {
             chain: wq_bytes::init(),
             group: wq_bytes::init(),
             group_limit: 0,
-            reserved_3: 0,
+            overlap: 0,
+            packing: 0,
+            plain_bytes: 0,
+            overlap_ms: 0,
+            tenant: wq_bytes::init(),
+            rate_key: wq_bytes::init(),
+            rate_cost: 0,
+            reserved_4: 0,
         }
     }
 }
@@ -2402,7 +2594,7 @@ pub struct wq_txn_result {
     pub struct_size: u32,
     /// what the call returned: all were done, or none
     pub code: i32,
-    /// enqueue: of the new job
+    /// enqueue: of the new job; WQ_DUPLICATE: of the holder of its key
     pub job_id: u64,
     /// add: the new value
     pub sum: i64,
@@ -2416,6 +2608,32 @@ impl wq_txn_result {
             code: 0,
             job_id: 0,
             sum: 0,
+        }
+    }
+}
+
+/// One key that the store was given, or that something in it is sealed with.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_key_use {
+    pub struct_size: u32,
+    pub id: u32,
+    /// and results that it has sealed; some may be gone since just now
+    pub payloads: u64,
+    /// WQ_KEY_...
+    pub flags: u32,
+    pub reserved_0: u32,
+}
+
+impl wq_key_use {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_key_use {
+            struct_size: core::mem::size_of::<wq_key_use>() as u32,
+            id: 0,
+            payloads: 0,
+            flags: 0,
+            reserved_0: 0,
         }
     }
 }
@@ -2546,7 +2764,8 @@ pub struct wq_job_explanation {
     pub causes: u32,
     /// WQ_DEAD_...; 0: not dead
     pub dead_reason: u32,
-    /// delayed: when it is ready; held: its deadline; WQ_WHY_RATE: when a job may begin; 0: none
+    /// delayed: when it is ready; held: its deadline; WQ_WHY_RATE, WQ_WHY_COOLING: when a job
+    /// may begin; 0: none
     pub until_ms: i64,
     /// ready: jobs of the queue that go before it
     pub ahead: u64,
@@ -2620,7 +2839,7 @@ pub struct wq_queue_explanation {
     pub lease_rate_5m: f64,
     pub ack_rate_1m: f64,
     pub ack_rate_5m: f64,
-    /// ready jobs that wait for a slot of their group
+    /// ready jobs that wait for their group or rate key
     pub parked: u64,
     /// until the rate lets the next job begin; 0: it does now
     pub rate_wait_ms: i64,
@@ -2681,6 +2900,15 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
+        "wq_key",
+        24,
+        &[
+            ("id", 0, 4),
+            ("reserved_0", 4, 4),
+            ("bytes", 8, 16),
+        ],
+    ),
+    (
         "wq_error",
         256,
         &[
@@ -2705,7 +2933,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_store_options",
-        80,
+        104,
         &[
             ("struct_size", 0, 4),
             ("flags", 4, 4),
@@ -2720,6 +2948,10 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("events_max", 64, 4),
             ("reserved_0", 68, 4),
             ("quota_bytes", 72, 8),
+            ("keys", 80, 8),
+            ("keys_count", 88, 8),
+            ("current_key", 96, 4),
+            ("reserved_1", 100, 4),
         ],
     ),
     (
@@ -2816,7 +3048,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_queue_config",
-        408,
+        456,
         &[
             ("struct_size", 0, 4),
             ("fields", 4, 4),
@@ -2846,11 +3078,20 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("rate_count", 392, 4),
             ("rate_burst", 396, 4),
             ("rate_window_ms", 400, 8),
+            ("encrypt", 408, 4),
+            ("compress_min_bytes", 412, 4),
+            ("key_rate_count", 416, 4),
+            ("key_rate_burst", 420, 4),
+            ("key_rate_window_ms", 424, 8),
+            ("throttle_count", 432, 4),
+            ("reserved_1", 436, 4),
+            ("throttle_window_ms", 440, 8),
+            ("throttle_cool_ms", 448, 8),
         ],
     ),
     (
         "wq_queue_stats",
-        208,
+        216,
         &[
             ("struct_size", 0, 4),
             ("status", 4, 4),
@@ -2879,11 +3120,12 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("chain_cut_total", 184, 8),
             ("parked", 192, 8),
             ("rate_wait_ms", 200, 8),
+            ("skipped_total", 208, 8),
         ],
     ),
     (
         "wq_job_spec",
-        272,
+        320,
         &[
             ("struct_size", 0, 4),
             ("flags", 4, 4),
@@ -2919,7 +3161,12 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("chain_size", 240, 8),
             ("group", 248, 16),
             ("group_limit", 264, 4),
-            ("reserved_1", 268, 4),
+            ("overlap", 268, 4),
+            ("overlap_ms", 272, 8),
+            ("tenant", 280, 16),
+            ("rate_key", 296, 16),
+            ("rate_cost", 312, 4),
+            ("reserved_2", 316, 4),
         ],
     ),
     (
@@ -2961,7 +3208,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_done_job",
-        88,
+        96,
         &[
             ("struct_size", 0, 4),
             ("priority", 4, 4),
@@ -2976,6 +3223,8 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("leased_ms", 56, 8),
             ("done_ms", 64, 8),
             ("result", 72, 16),
+            ("result_code", 88, 4),
+            ("key_id", 92, 4),
         ],
     ),
     (
@@ -3033,7 +3282,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_job",
-        248,
+        296,
         &[
             ("struct_size", 0, 4),
             ("state", 4, 4),
@@ -3069,6 +3318,12 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("group", 224, 16),
             ("parked", 240, 4),
             ("reserved_0", 244, 4),
+            ("payload_code", 248, 4),
+            ("key_id", 252, 4),
+            ("tenant", 256, 16),
+            ("rate_key", 272, 16),
+            ("rate_cost", 288, 4),
+            ("reserved_1", 292, 4),
         ],
     ),
     (
@@ -3156,7 +3411,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_cron",
-        208,
+        224,
         &[
             ("struct_size", 0, 4),
             ("flags", 4, 4),
@@ -3182,6 +3437,10 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("headers", 176, 8),
             ("headers_count", 184, 8),
             ("problem", 192, 16),
+            ("payload_code", 208, 4),
+            ("key_id", 212, 4),
+            ("packing", 216, 4),
+            ("plain_bytes", 220, 4),
         ],
     ),
     (
@@ -3214,7 +3473,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_job_record",
-        360,
+        416,
         &[
             ("struct_size", 0, 4),
             ("state", 4, 4),
@@ -3262,7 +3521,14 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("chain", 320, 16),
             ("group", 336, 16),
             ("group_limit", 352, 4),
-            ("reserved_3", 356, 4),
+            ("overlap", 356, 4),
+            ("packing", 360, 4),
+            ("plain_bytes", 364, 4),
+            ("overlap_ms", 368, 8),
+            ("tenant", 376, 16),
+            ("rate_key", 392, 16),
+            ("rate_cost", 408, 4),
+            ("reserved_4", 412, 4),
         ],
     ),
     (
@@ -3375,6 +3641,17 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("code", 4, 4),
             ("job_id", 8, 8),
             ("sum", 16, 8),
+        ],
+    ),
+    (
+        "wq_key_use",
+        24,
+        &[
+            ("struct_size", 0, 4),
+            ("id", 4, 4),
+            ("payloads", 8, 8),
+            ("flags", 16, 4),
+            ("reserved_0", 20, 4),
         ],
     ),
     (
@@ -3512,6 +3789,19 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
+        let s = wq_key::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_key",
+            core::mem::size_of_val(&s),
+            vec![
+                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("bytes", core::ptr::addr_of!(s.bytes) as usize - base, core::mem::size_of_val(&s.bytes)),
+            ],
+        ));
+    }
+    {
         let s = wq_error::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
@@ -3562,6 +3852,10 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("events_max", core::ptr::addr_of!(s.events_max) as usize - base, core::mem::size_of_val(&s.events_max)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
                 ("quota_bytes", core::ptr::addr_of!(s.quota_bytes) as usize - base, core::mem::size_of_val(&s.quota_bytes)),
+                ("keys", core::ptr::addr_of!(s.keys) as usize - base, core::mem::size_of_val(&s.keys)),
+                ("keys_count", core::ptr::addr_of!(s.keys_count) as usize - base, core::mem::size_of_val(&s.keys_count)),
+                ("current_key", core::ptr::addr_of!(s.current_key) as usize - base, core::mem::size_of_val(&s.current_key)),
+                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
             ],
         ));
     }
@@ -3712,6 +4006,15 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("rate_count", core::ptr::addr_of!(s.rate_count) as usize - base, core::mem::size_of_val(&s.rate_count)),
                 ("rate_burst", core::ptr::addr_of!(s.rate_burst) as usize - base, core::mem::size_of_val(&s.rate_burst)),
                 ("rate_window_ms", core::ptr::addr_of!(s.rate_window_ms) as usize - base, core::mem::size_of_val(&s.rate_window_ms)),
+                ("encrypt", core::ptr::addr_of!(s.encrypt) as usize - base, core::mem::size_of_val(&s.encrypt)),
+                ("compress_min_bytes", core::ptr::addr_of!(s.compress_min_bytes) as usize - base, core::mem::size_of_val(&s.compress_min_bytes)),
+                ("key_rate_count", core::ptr::addr_of!(s.key_rate_count) as usize - base, core::mem::size_of_val(&s.key_rate_count)),
+                ("key_rate_burst", core::ptr::addr_of!(s.key_rate_burst) as usize - base, core::mem::size_of_val(&s.key_rate_burst)),
+                ("key_rate_window_ms", core::ptr::addr_of!(s.key_rate_window_ms) as usize - base, core::mem::size_of_val(&s.key_rate_window_ms)),
+                ("throttle_count", core::ptr::addr_of!(s.throttle_count) as usize - base, core::mem::size_of_val(&s.throttle_count)),
+                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
+                ("throttle_window_ms", core::ptr::addr_of!(s.throttle_window_ms) as usize - base, core::mem::size_of_val(&s.throttle_window_ms)),
+                ("throttle_cool_ms", core::ptr::addr_of!(s.throttle_cool_ms) as usize - base, core::mem::size_of_val(&s.throttle_cool_ms)),
             ],
         ));
     }
@@ -3749,6 +4052,7 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("chain_cut_total", core::ptr::addr_of!(s.chain_cut_total) as usize - base, core::mem::size_of_val(&s.chain_cut_total)),
                 ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
                 ("rate_wait_ms", core::ptr::addr_of!(s.rate_wait_ms) as usize - base, core::mem::size_of_val(&s.rate_wait_ms)),
+                ("skipped_total", core::ptr::addr_of!(s.skipped_total) as usize - base, core::mem::size_of_val(&s.skipped_total)),
             ],
         ));
     }
@@ -3793,7 +4097,12 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("chain_size", core::ptr::addr_of!(s.chain_size) as usize - base, core::mem::size_of_val(&s.chain_size)),
                 ("group", core::ptr::addr_of!(s.group) as usize - base, core::mem::size_of_val(&s.group)),
                 ("group_limit", core::ptr::addr_of!(s.group_limit) as usize - base, core::mem::size_of_val(&s.group_limit)),
-                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
+                ("overlap", core::ptr::addr_of!(s.overlap) as usize - base, core::mem::size_of_val(&s.overlap)),
+                ("overlap_ms", core::ptr::addr_of!(s.overlap_ms) as usize - base, core::mem::size_of_val(&s.overlap_ms)),
+                ("tenant", core::ptr::addr_of!(s.tenant) as usize - base, core::mem::size_of_val(&s.tenant)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("rate_cost", core::ptr::addr_of!(s.rate_cost) as usize - base, core::mem::size_of_val(&s.rate_cost)),
+                ("reserved_2", core::ptr::addr_of!(s.reserved_2) as usize - base, core::mem::size_of_val(&s.reserved_2)),
             ],
         ));
     }
@@ -3866,6 +4175,8 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("leased_ms", core::ptr::addr_of!(s.leased_ms) as usize - base, core::mem::size_of_val(&s.leased_ms)),
                 ("done_ms", core::ptr::addr_of!(s.done_ms) as usize - base, core::mem::size_of_val(&s.done_ms)),
                 ("result", core::ptr::addr_of!(s.result) as usize - base, core::mem::size_of_val(&s.result)),
+                ("result_code", core::ptr::addr_of!(s.result_code) as usize - base, core::mem::size_of_val(&s.result_code)),
+                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
             ],
         ));
     }
@@ -3979,6 +4290,12 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("group", core::ptr::addr_of!(s.group) as usize - base, core::mem::size_of_val(&s.group)),
                 ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("payload_code", core::ptr::addr_of!(s.payload_code) as usize - base, core::mem::size_of_val(&s.payload_code)),
+                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
+                ("tenant", core::ptr::addr_of!(s.tenant) as usize - base, core::mem::size_of_val(&s.tenant)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("rate_cost", core::ptr::addr_of!(s.rate_cost) as usize - base, core::mem::size_of_val(&s.rate_cost)),
+                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
             ],
         ));
     }
@@ -4120,6 +4437,10 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("headers", core::ptr::addr_of!(s.headers) as usize - base, core::mem::size_of_val(&s.headers)),
                 ("headers_count", core::ptr::addr_of!(s.headers_count) as usize - base, core::mem::size_of_val(&s.headers_count)),
                 ("problem", core::ptr::addr_of!(s.problem) as usize - base, core::mem::size_of_val(&s.problem)),
+                ("payload_code", core::ptr::addr_of!(s.payload_code) as usize - base, core::mem::size_of_val(&s.payload_code)),
+                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
+                ("packing", core::ptr::addr_of!(s.packing) as usize - base, core::mem::size_of_val(&s.packing)),
+                ("plain_bytes", core::ptr::addr_of!(s.plain_bytes) as usize - base, core::mem::size_of_val(&s.plain_bytes)),
             ],
         ));
     }
@@ -4212,7 +4533,14 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("chain", core::ptr::addr_of!(s.chain) as usize - base, core::mem::size_of_val(&s.chain)),
                 ("group", core::ptr::addr_of!(s.group) as usize - base, core::mem::size_of_val(&s.group)),
                 ("group_limit", core::ptr::addr_of!(s.group_limit) as usize - base, core::mem::size_of_val(&s.group_limit)),
-                ("reserved_3", core::ptr::addr_of!(s.reserved_3) as usize - base, core::mem::size_of_val(&s.reserved_3)),
+                ("overlap", core::ptr::addr_of!(s.overlap) as usize - base, core::mem::size_of_val(&s.overlap)),
+                ("packing", core::ptr::addr_of!(s.packing) as usize - base, core::mem::size_of_val(&s.packing)),
+                ("plain_bytes", core::ptr::addr_of!(s.plain_bytes) as usize - base, core::mem::size_of_val(&s.plain_bytes)),
+                ("overlap_ms", core::ptr::addr_of!(s.overlap_ms) as usize - base, core::mem::size_of_val(&s.overlap_ms)),
+                ("tenant", core::ptr::addr_of!(s.tenant) as usize - base, core::mem::size_of_val(&s.tenant)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("rate_cost", core::ptr::addr_of!(s.rate_cost) as usize - base, core::mem::size_of_val(&s.rate_cost)),
+                ("reserved_4", core::ptr::addr_of!(s.reserved_4) as usize - base, core::mem::size_of_val(&s.reserved_4)),
             ],
         ));
     }
@@ -4361,6 +4689,21 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("code", core::ptr::addr_of!(s.code) as usize - base, core::mem::size_of_val(&s.code)),
                 ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
                 ("sum", core::ptr::addr_of!(s.sum) as usize - base, core::mem::size_of_val(&s.sum)),
+            ],
+        ));
+    }
+    {
+        let s = wq_key_use::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_key_use",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
+                ("payloads", core::ptr::addr_of!(s.payloads) as usize - base, core::mem::size_of_val(&s.payloads)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
             ],
         ));
     }
@@ -5201,7 +5544,8 @@ extern "C" {
     /// would join is finished or cancelled); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED (all
     /// three name the field), WQ_E_NOT_FOUND (queue deleted, no such flow, no queue of that name
     /// for a job of the chain), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
+    /// (ENCRYPTION).
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability and room.
@@ -5234,7 +5578,7 @@ extern "C" {
     /// event); WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also
     /// n), WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED,
     /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
+    /// WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: by `call`; default that of the queue. Holds for the taken ones also when a
     /// refusal is returned.
     /// Thread: any.
@@ -5363,7 +5707,7 @@ extern "C" {
     /// wait); WQ_PAUSED, WQ_DISABLED (likewise, and every queue is); WQ_CANCELLED; WQ_E_INVALID
     /// (also queues of another store), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue
     /// is deleted), WQ_E_CLOSED (closed or shutting down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker
     /// kills its process.
     /// Thread: any.
@@ -5599,7 +5943,7 @@ extern "C" {
     /// being settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with
     /// nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
     /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5848,7 +6192,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
     /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
+    /// (ENCRYPTION).
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for room.
@@ -5952,7 +6297,8 @@ extern "C" {
     /// that keeps
     /// no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
     ///
-    /// Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB).
+    /// Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB), WQ_E_NO_KEY (a result that can not
+    /// be sealed).
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6012,6 +6358,29 @@ extern "C" {
         job_size: usize,
         count: *mut usize,
         results: *mut *mut wq_list,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Tell which keys the store has and needs, by id. Reads all that is stored, after a
+    /// checkpoint.
+    /// *count is how many there are; the first `n` of them are written to `uses`, which may be
+    /// NULL for
+    /// none. use_size is sizeof uses[0].
+    ///
+    /// Returns: WQ_OK, WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_CORRUPT, WQ_E_IO,
+    /// WQ_E_NO_SPACE, WQ_E_POISONED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: for the checkpoint and the reading.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_get_keys(
+        store: *mut wq_store,
+        uses: *mut wq_key_use,
+        n: usize,
+        use_size: usize,
+        count: *mut usize,
         err: *mut wq_error,
     ) -> i32;
 
@@ -6190,7 +6559,8 @@ extern "C" {
     /// Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression),
     /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue
     /// deleted), WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
+    /// (ENCRYPTION).
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, for a disk read of the zone or of the old schedule.
@@ -6449,7 +6819,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or
     /// the name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a
+    /// schedule).
     /// Durability: that of wq_import_end.
     /// Thread: any.
     /// Blocks: for disk I/O only.
@@ -6471,7 +6842,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is
     /// there, or is not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+    /// WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: that of wq_import_end.
     /// Thread: any.
     /// Blocks: for disk I/O, and for room.
@@ -6784,21 +7156,26 @@ extern "C" {
     /// A key
     /// may be named by one operation only, and a job be settled by one. New jobs get their ids
     /// in the
-    /// order of the operations. They have no unique, debounce or idempotency key
-    /// (WQ_E_UNSUPPORTED), and
-    /// none takes the place of another: a full queue is WQ_E_FULL, also if it drops its oldest.
+    /// order of the operations. A full queue is WQ_E_FULL, also if it drops its oldest.
+    /// A unique or idempotency key that is held refuses all with WQ_DUPLICATE; the holder is
+    /// told in
+    /// results[*failed].job_id. A new job meets those of the operations before it, and not one
+    /// that an
+    /// operation before it acks: "ack this, enqueue the next one of its key". A debounced job
+    /// takes the
+    /// place of the one before it.
     /// results (may be NULL) is an array of n with result_size bytes each. *failed (may be
     /// NULL): index
     /// of the operation that was refused, which the message names as well; n if it was none of
     /// them.
     ///
     /// Returns: WQ_OK (all done; call->lsn is 0 if all were checks); or with nothing changed, by
-    /// the operation *failed: WQ_STALE (settle), WQ_CONFLICT (condition of a row, no counter,
-    /// flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue), WQ_E_NOT_FOUND (queue, job or
-    /// flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED; by the call:
-    /// WQ_CONFLICT (an unfinished import), WQ_E_INVALID (n = 0), WQ_E_FORKED, WQ_E_NO_SPACE
-    /// (only if it enqueues, puts or adds), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
+    /// the operation *failed: WQ_STALE (settle), WQ_DUPLICATE (enqueue), WQ_CONFLICT (condition
+    /// of a row, no counter, flow that has ended), WQ_DISABLED, WQ_E_FULL (enqueue),
+    /// WQ_E_NOT_FOUND (queue, job or flow), WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
+    /// WQ_E_CLOSED; by the call: WQ_CONFLICT (an unfinished import), WQ_E_INVALID (n = 0),
+    /// WQ_E_FORKED, WQ_E_NO_SPACE (only if it enqueues, puts or adds), WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (enqueue, result).
     /// Durability: by `call`; default the strongest of its operations (queue of an enqueue or
     /// settle; WQ_POWER for a row).
     /// Thread: any.
