@@ -25,8 +25,8 @@ from .config import ConfigOptions, QueueConfig, Rate
 from .cron import Cron, Schedule, cron_next
 from .dead import DeadLetters, DeadPage, DeadReport
 from .errors import (ClosedError, Code, CorruptError, ForkedError, FullError, InternalError,
-                     InvalidError, LockedError, NoKeyError, NoMemoryError, NoSpaceError, NotFoundError,
-                     PoisonedError, ReadOnlyError, StorageError, TooLargeError, UnsupportedError,
+                     InvalidError, LockedError, NoKeyError, NoMemoryError, NoSpaceError,
+                     NotFoundError, PoisonedError, ReadOnlyError, StorageError, TooLargeError, UnsupportedError,
                      VersionError, WqError)
 from .flow import Flow, Flows
 from .history import History
@@ -50,7 +50,8 @@ __all__ = [
     "EventKind", "Events", "Flow", "FlowStatus", "Flows", "ForkedError", "FullError", "FullPolicy",
     "History", "InternalError", "InvalidError", "IoBackend", "Job", "JobExplanation", "JobOptions",
     "JobSpec", "Jobs", "KeyKind", "Kv", "KvPage", "KvPut", "KvRow", "KvSum", "LockedError", "Locks",
-    "NextJob", "NoKeyError", "NoMemoryError", "NoSpaceError", "NotFoundError", "PoisonedError", "Queue",
+    "NextJob", "NoKeyError", "NoMemoryError", "NoSpaceError", "NotFoundError", "PoisonedError",
+    "Queue",
     "QueueConfig", "QueueError", "QueueExplanation", "QueueStats", "Rate", "ReadOnlyError",
     "Recovery", "Schedule", "Settle", "SettledMany", "State", "Status", "StorageError", "Store",
     "StoreStats", "StoreStatus", "TooLargeError", "Transacted", "Transaction", "UniqueUntil",
