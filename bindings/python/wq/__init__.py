@@ -26,8 +26,8 @@ from .cron import Cron, Schedule, cron_next
 from .dead import DeadLetters, DeadPage, DeadReport
 from .errors import (ClosedError, Code, CorruptError, ForkedError, FullError, InternalError,
                      InvalidError, LockedError, NoKeyError, NoMemoryError, NoSpaceError,
-                     NotFoundError, PoisonedError, ReadOnlyError, StorageError, TooLargeError, UnsupportedError,
-                     VersionError, WqError)
+                     NotFoundError, PoisonedError, ReadOnlyError, StorageError, TooLargeError,
+                     UnsupportedError, VersionError, WqError)
 from .flow import Flow, Flows
 from .history import History
 from .job import Job, Jobs, Settle
