@@ -196,8 +196,8 @@ def test_transactions(store, queue):
     refused = store.transaction().kv_add("n").ack(job).commit()
     assert refused.outcome is Code.STALE and refused.failed == 1
     assert store.kv.get("n").value == b"2"
-    with pytest.raises(wq.UnsupportedError) as caught:
-        store.transaction().kv_add("n").enqueue(queue, wq.JobSpec(b"", unique_key="k")).commit()
+    with pytest.raises(wq.InvalidError) as caught:
+        store.transaction().kv_add("n").enqueue(queue, wq.JobSpec(b"", delay=-1)).commit()
     assert caught.value.failed == 1
     with pytest.raises(TypeError):
         store.transaction().ack((1, 1))
