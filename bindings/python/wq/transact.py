@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class Transacted:
     """OK: all was done. STALE, CONFLICT, DISABLED: nothing was, because of the operation with the
-    index `failed`. `results` has one value per operation: the id of a new job, the sum of a
-    counter, else None. True if OK."""
+    index `failed`; DUPLICATE: so too, and the job that holds its key is in `results[failed]`.
+    `results` has one value per operation: the id of a new job, the sum of a counter, else None.
+    True if OK."""
 
     outcome: Code
     failed: Optional[int]
@@ -40,8 +41,8 @@ class Transacted:
 class Transaction:
     """Collects operations and does them at commit(): `store.transaction().ack(job).kv_put(...)`.
     Nothing happens before. Each operation is judged by the state before the first; a key may be
-    named by one operation only, and a job be settled by one. New jobs have no unique, debounce or
-    idempotency key. Up to 10,000 operations. For one thread."""
+    named by one operation only, and a job be settled by one. A new job that meets the holder
+    of its key refuses all; a debounced one takes the place of the one before it. Up to 10,000 operations. For one thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
