@@ -41,8 +41,9 @@ class Transacted:
 class Transaction:
     """Collects operations and does them at commit(): `store.transaction().ack(job).kv_put(...)`.
     Nothing happens before. Each operation is judged by the state before the first; a key may be
-    named by one operation only, and a job be settled by one. A new job that meets the holder
-    of its key refuses all; a debounced one takes the place of the one before it. Up to 10,000 operations. For one thread."""
+    named by one operation only, and a job be settled by one. A new job that meets the
+    holder of its key refuses all; a debounced one takes the place of the one before it. Up to
+    10,000 operations. For one thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
