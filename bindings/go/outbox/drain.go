@@ -42,7 +42,7 @@ func (r *Relay) Drain(ctx context.Context, max int) (Drained, error) {
 		if err := ctx.Err(); err != nil {
 			return total, err
 		}
-		if r.options.Clock().Before(r.RetryAt()) {
+		if at := r.RetryAt(); r.options.Clock().Before(at) {
 			total.Stopped, total.Text = true, "not tried again yet: "+r.Health().Problem
 			break
 		}

@@ -144,8 +144,8 @@ func (s *server) kill() {
 
 func (s *server) signal(signal syscall.Signal) { ok(s.t, s.cmd.Process.Signal(signal)) }
 
-func (s *server) primary(t testing.TB) *outbox.Redis {
-	p := outbox.NewRedis(&redis.Options{Network: "unix", Addr: s.socket(), ReadTimeout: 100 * time.Millisecond})
+func (s *server) primary(t testing.TB, answer time.Duration) *outbox.Redis {
+	p := outbox.NewRedis(&redis.Options{Network: "unix", Addr: s.socket(), ReadTimeout: answer})
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
@@ -159,10 +159,13 @@ func (s *server) client(t testing.TB) *redis.Client {
 // drained drains until nothing is left here.
 func drained(t testing.TB, r *outbox.Relay) {
 	t.Helper()
-	for {
-		_, err := r.Drain(ctx, 0)
+	for tries := 0; ; tries++ {
+		did, err := r.Drain(ctx, 0)
 		ok(t, err)
 		left := report(t, r)
+		if tries == 5000 {
+			t.Fatalf("it does not end: %+v, %+v, %+v", did, left, r.Health())
+		}
 		if left.LocalReady+left.LocalDelayed+left.LocalHeld == 0 {
 			return
 		}

@@ -36,9 +36,6 @@ func NewRedis(options *redis.Options) *Redis {
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = time.Second
 	}
-	if o.PoolSize == 0 {
-		o.PoolSize = 1 // a relay has one call under way
-	}
 	client := redis.NewClient(&o)
 	return &Redis{client: client, name: "redis " + client.Options().Addr + ": ", hashes: map[string]string{}}
 }
@@ -89,9 +86,9 @@ func (r *Redis) send(ctx context.Context, requests []Request, which []int, answe
 		}
 		calls[n] = pipe.EvalSha(ctx, r.hash(requests[i].Script), requests[i].Keys, arguments...)
 	}
-	_, _ = pipe.Exec(ctx) // the error is that of the first call that failed
+	_, failure := pipe.Exec(ctx)
 	for n, i := range which {
-		answers[i] = r.answer(calls[n])
+		answers[i] = r.answer(calls[n], failure)
 		if err := calls[n].Err(); calls[n].Val() == nil && err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 			unloaded = append(unloaded, i)
 		}
@@ -110,8 +107,9 @@ func (r *Redis) hash(script string) string {
 }
 
 // answer goes by the value first: the client gives the error of the first call of a pipeline to
-// those behind it that have none, though they were answered.
-func (r *Redis) answer(call *redis.Cmd) Answer {
+// those behind it that have none, though they were answered; and one that it never sent may have no
+// error of its own, then failure is that of the whole.
+func (r *Redis) answer(call *redis.Cmd, failure error) Answer {
 	if number, ok := call.Val().(int64); ok {
 		if number == 1 {
 			return Answer{Verdict: Applied}
@@ -119,6 +117,9 @@ func (r *Redis) answer(call *redis.Cmd) Answer {
 		return Answer{Verdict: Known}
 	}
 	err := call.Err()
+	if err == nil {
+		err = failure
+	}
 	if err == nil {
 		return Answer{Rejected, r.name + "an answer of an unknown kind"}
 	}

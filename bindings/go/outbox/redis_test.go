@@ -26,13 +26,13 @@ func TestEachJobOnce(t *testing.T) {
 			random, server, store := seeded(t), startServer(t), openStore(t)
 			options.Layout, options.Breaker, options.Durability = outbox.Layout{Key: "jobs"}, quick, wq.Process
 			options.Poll = 10 * time.Millisecond
-			const jobs = 400
+			const jobs = 120
 			var relay *outbox.Relay
 			var stop context.CancelFunc
 			ended := make(chan error, 1)
 			begin := func() {
 				var run context.Context
-				relay = newRelay(t, store, options, server.primary(t))
+				relay = newRelay(t, store, options, server.primary(t, 100*time.Millisecond))
 				run, stop = context.WithCancel(ctx)
 				go func(r *outbox.Relay) { ended <- r.Run(run) }(relay)
 			}
@@ -100,7 +100,7 @@ func TestEachJobOnce(t *testing.T) {
 
 func TestRedisVerdicts(t *testing.T) {
 	server := startServer(t)
-	client, primary := server.client(t), server.primary(t)
+	client, primary := server.client(t), server.primary(t, 2*time.Second)
 	r := newRelay(t, openStore(t), outbox.Options{}, primary)
 	pushID := func(id string) outbox.Pushed {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestRedisVerdicts(t *testing.T) {
 func TestPipelineAnswersAreApart(t *testing.T) {
 	server := startServer(t)
 	ok(t, server.client(t).Set(ctx, "text", "no list", 0).Err())
-	primary := server.primary(t)
+	primary := server.primary(t, 2*time.Second)
 	script := "return redis.call('RPUSH', KEYS[1], ARGV[1])"
 	requests := []outbox.Request{{Script: script, Keys: []string{"text"}, Arguments: []string{"x"}},
 		{Script: script, Keys: []string{"list"}, Arguments: []string{"y"}}}
@@ -156,7 +156,7 @@ func TestLayoutsInRedis(t *testing.T) {
 		t.Helper()
 		l, err := outbox.ParseLayout(layout, "mail")
 		ok(t, err)
-		r := newRelay(t, openStore(t), outbox.Options{Queue: "mail", Layout: l, Mode: mode}, server.primary(t))
+		r := newRelay(t, openStore(t), outbox.Options{Queue: "mail", Layout: l, Mode: mode}, server.primary(t, 2*time.Second))
 		for _, job := range jobs {
 			_, err := r.Push(ctx, job)
 			ok(t, err)
@@ -195,7 +195,7 @@ func TestTheProgramDrainsIt(t *testing.T) {
 	server := startServer(t)
 	store := openStore(t)
 	options := outbox.Options{Queue: "mail", Mode: outbox.Always, Layout: outbox.Layout{Key: "jobs"}}
-	r := newRelay(t, store, options, server.primary(t))
+	r := newRelay(t, store, options, server.primary(t, 2*time.Second))
 	for i := range 5 {
 		_, err := r.Push(ctx, outbox.Job{ID: fmt.Sprint("id", i), Payload: []byte(fmt.Sprint(i))})
 		ok(t, err)
@@ -216,7 +216,7 @@ func TestTheProgramDrainsIt(t *testing.T) {
 	store, err = wq.Open(store.Path(), nil)
 	ok(t, err)
 	defer store.Close()
-	equal(t, report(t, newRelay(t, store, options, server.primary(t))), outbox.Report{Spooled: 6, Sent: 5, Duplicate: 1})
+	equal(t, report(t, newRelay(t, store, options, server.primary(t, 2*time.Second))), outbox.Report{Spooled: 6, Sent: 5, Duplicate: 1})
 }
 
 // The example of the README runs.
