@@ -24,6 +24,8 @@ const (
 	stepJobs = 100
 	// Far longer than a step takes: Redis is given up on long before.
 	stepLease = 10 * time.Minute
+	// Between drains that stop: another call may be the one attempt of the breaker.
+	pauseMin = 10 * time.Millisecond
 )
 
 // Drain sends up to max (0: all) due jobs of the queue to Redis. It returns when there are no more,
@@ -69,12 +71,13 @@ func (r *Relay) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		if _, err := r.Drain(ctx, 0); err != nil {
+		did, err := r.Drain(ctx, 0)
+		if err != nil {
 			return err
 		}
 		wait, wake := r.options.Poll, r.wake
-		if until := r.RetryAt().Sub(r.options.Clock()); until > 0 {
-			wait, wake = until, nil // before that it would send nothing
+		if did.Stopped { // what is spooled meanwhile would not be sent either
+			wait, wake = max(r.RetryAt().Sub(r.options.Clock()), pauseMin), nil
 		}
 		timer.Reset(wait)
 		select {
