@@ -44,6 +44,10 @@ void CompletionQueue::watch(CompletionTicket ticket, Lsn lsn, Durability level,
     auto place = pending.end();
     while (place != pending.begin() && std::prev(place)->lsn > lsn) --place;
     pending.splice(place, ticket);
+    if (self_driven_) {
+      undriven_ = true;
+      wake_.notify_one();
+    }
   }
   log_.request(lsn, level);
   if (!log_.failure().ok()) on_progress();
@@ -90,6 +94,7 @@ Status CompletionQueue::drive(int64_t timeout_ms) {
   Lsn power = 0;
   {
     MutexLock lock(mutex_);
+    undriven_ = false;
     if (!ready_.empty() || closed_) return {};
     if (!process_.empty()) process = process_.back().lsn;
     if (!power_.empty()) power = power_.back().lsn;
@@ -104,14 +109,14 @@ Result<size_t> CompletionQueue::poll(std::span<Completion> out, int64_t timeout_
   List told;  // outlives the lock: what callers and the log wait for is not held while memory is
               // freed
   MutexLock lock(mutex_);
-  if (ready_.empty() && !closed_ && timeout_ms > 0) {
+  if (ready_.empty() && !closed_ && !undriven_ && timeout_ms > 0) {
     constexpr int64_t ns_per_ms = 1'000'000;
-    // One wait is enough: only a completion or the end of the store wakes it, and a spurious
-    // wake-up is answered like an early time-out by the loop of the caller.
+    // One wait is enough: a wake-up without a completion (a spurious one, or that of a change that
+    // is to be flushed here) is answered like an early time-out by the loop of the caller.
     wake_.wait_for_ns(mutex_,
                       timeout_ms > INT64_MAX / ns_per_ms ? INT64_MAX : timeout_ms * ns_per_ms);
   }
-  while (ready_.empty() && !closed_ && timeout_ms < 0) wake_.wait(mutex_);
+  while (ready_.empty() && !closed_ && !undriven_ && timeout_ms < 0) wake_.wait(mutex_);
   size_t taken = 0;
   while (taken < out.size() && !ready_.empty()) {
     out[taken++] = ready_.front();

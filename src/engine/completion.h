@@ -42,8 +42,8 @@ class CompletionQueue {
   void watch(CompletionTicket ticket, Lsn lsn, Durability level, uint64_t user_data);
 
   // Takes up to out.size() completions, waiting up to timeout_ms (-1: for ever) for the first one.
-  // Returns how many; 0 with TIMEOUT status never: a time-out is 0. CLOSED when the store is closed
-  // and nothing is left to take.
+  // Returns how many; 0 with TIMEOUT status never: a time-out is 0, and may come early. CLOSED when
+  // the store is closed and nothing is left to take.
   Result<size_t> poll(std::span<Completion> out, int64_t timeout_ms);
 
   // Readable while completions are ready. Made at the first call; owned by this object.
@@ -69,6 +69,8 @@ class CompletionQueue {
   List power_ WQ_GUARDED_BY(mutex_);
   List ready_ WQ_GUARDED_BY(mutex_);
   bool closed_ WQ_GUARDED_BY(mutex_) = false;
+  // Self driven: what came since a poll flushed last. Who sleeps in a poll has to flush it.
+  bool undriven_ WQ_GUARDED_BY(mutex_) = false;
   int event_fd_ WQ_GUARDED_BY(mutex_) = -1;
 };
 

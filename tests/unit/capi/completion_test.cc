@@ -294,6 +294,27 @@ TEST_F(CapiCompletion, ClosingTheStoreLosesNoEvent) {
   EXPECT_EQ(seen.size(), 5u);
 }
 
+// Nobody else flushes in a store without threads: who sleeps in a poll is woken for what comes.
+TEST_F(CapiCompletion, APollThatSleepsFlushesWhatComes) {
+  const wq_job_spec spec = spec_of("x");
+  for (uint64_t round = 1; round <= 20; ++round) {
+    std::atomic<bool> polling{false};
+    wq_event event = WQ_EVENT_INIT;
+    int32_t code = WQ_EMPTY;
+    std::thread poller([&] {
+      size_t count = 0;
+      polling = true;
+      code = wq_cq_poll(cq_, &event, 1, sizeof event, -1, &count, nullptr);
+    });
+    while (!polling) std::this_thread::yield();
+    wq_call how = call(round);
+    EXPECT_OK(wq_enqueue(queue_, &spec, &how, nullptr, err()));
+    poller.join();
+    ASSERT_EQ(code, WQ_OK);
+    ASSERT_EQ(event.user_data, round);
+  }
+}
+
 TEST_F(CapiCompletion, PollArguments) {
   wq_event event = WQ_EVENT_INIT;
   size_t count = 9;

@@ -78,7 +78,7 @@ TEST(Breaker, ItsRowIsReadBackOrRefused) {
   row.tat_ns = 5;
   row.breaker = {7, {1, 2, 2}};
   row.number = 9;
-  row.lines = {{default_priority, 3, 4}};
+  row.lines = {{.lane = {default_priority, 3, 4}}};
   const std::string bytes = encode_gate_row(GateName::rate_key, row);
   const auto read = decode_gate_row(GateName::rate_key, bytes);
   ASSERT_TRUE(read);
@@ -86,7 +86,7 @@ TEST(Breaker, ItsRowIsReadBackOrRefused) {
   EXPECT_EQ(read->breaker, row.breaker);
   EXPECT_EQ(read->number, 9u);
   ASSERT_EQ(read->lines.size(), 1u);
-  EXPECT_EQ(read->lines[0].head_hint, 3u);
+  EXPECT_EQ(read->lines[0].lane.head_hint, 3u);
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_gate_row(GateName::rate_key, bytes.substr(0, size))) << size;
   }

@@ -1,0 +1,6 @@
+import wq from './index.js';
+
+export const {
+  Store, Queue, Job, WqError, codes, open, verifyBackup, restore, cronNext, version, buildInfo,
+} = wq;
+export default wq;

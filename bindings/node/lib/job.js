@@ -1,0 +1,129 @@
+'use strict';
+// job.js: a job as it is told. A Job keeps the answer that it came in, and reads a field when it is
+// asked for; bytes are views into that answer, which belongs to JavaScript.
+const { inspect } = require('node:util');
+const {
+  enumName, fieldReaders, get64, layouts, constants, offsetOf,
+} = require('./layout');
+
+const JOB_BYTES = layouts.wq_job.size;
+const HEADER_BYTES = layouts.wq_header.size;
+const PLAIN = { headersCount: 1, flags: 1, queueIndex: 1 };
+const fields = fieldReaders('wq_job').filter(([name]) => !PLAIN[name]);
+const BOOLEAN = new Set(['flowCancelled', 'parked']);
+const FLAGS_AT = offsetOf('wq_job', 'flags');
+const HEADERS_COUNT_AT = offsetOf('wq_job', 'headers_count');
+const QUEUE_INDEX_AT = offsetOf('wq_job', 'queue_index');
+
+/**
+ * One job: what a lease gave, or what was read. Its fields are those of wq_job in camelCase. The
+ * methods settle the lease that it came with; they resolve to an outcome: 'ok', or 'stale' when
+ * the lease is not this worker's any more, and nothing changed.
+ */
+class Job {
+  #reply;
+  #at;
+  #headersAt;
+
+  constructor(queue, reply, at, headersAt) {
+    this.#reply = reply;
+    this.#at = at;
+    this.#headersAt = headersAt;
+    /** The Queue that it belongs to. */
+    Object.defineProperty(this, 'queue', { value: queue });
+  }
+
+  static {
+    for (const [name, read] of fields) {
+      const convert = BOOLEAN.has(name) ? Boolean : (value) => value;
+      Object.defineProperty(Job.prototype, name, {
+        get() { return convert(read(this.#reply, this.#at)); },
+        enumerable: true,
+        configurable: true,
+      });
+    }
+  }
+
+  get failOnTimeout() {
+    const flags = this.#reply.view.getUint32(this.#at + FLAGS_AT, true);
+    return Boolean(flags & constants.WQ_JOB_FAIL_ON_TIMEOUT);
+  }
+
+  /** [name, value] of each header, in the order they were given. */
+  get headers() {
+    const count = this.#reply.view.getUint32(this.#at + HEADERS_COUNT_AT, true);
+    const headers = [];
+    for (let i = 0; i < count; i++) {
+      const at = this.#reply.base + this.#headersAt + i * HEADER_BYTES;
+      headers.push([this.#bytesAt(at).toString(), this.#bytesAt(at + 16)]);
+    }
+    return headers;
+  }
+
+  #bytesAt(at) {
+    const { view } = this.#reply;
+    return this.#reply.bytes(get64(view, at), get64(view, at + 8));
+  }
+
+  /** The value of the first header of this name, or undefined. */
+  header(name) {
+    const found = this.headers.find((header) => header[0] === name);
+    return found && found[1];
+  }
+
+  /** The payload as UTF-8. */
+  text() {
+    return this.payload.toString();
+  }
+
+  /** The payload, parsed as JSON. */
+  json() {
+    return JSON.parse(this.text());
+  }
+
+  ack(result, options) { return this.queue.ack(this, result, options); }
+  nack(options) { return this.queue.nack(this, options); }
+  release(options) { return this.queue.release(this, options); }
+  fail(error, options) { return this.queue.fail(this, error, options); }
+  extend(leaseMs, options) { return this.queue.extend(this, leaseMs, options); }
+  confirm(options) { return this.queue.confirm(this, options); }
+  setProgress(note, options) { return this.queue.setProgress(this, note, options); }
+  explain() { return this.queue.explainJob(this.id); }
+
+  /** All fields as a plain object. */
+  toObject() {
+    const object = {};
+    for (const [name] of fields) object[name] = this[name];
+    object.failOnTimeout = this.failOnTimeout;
+    object.headers = this.headers;
+    return object;
+  }
+
+  [inspect.custom](depth, options) {
+    return `Job ${inspect(this.toObject(), options)}`;
+  }
+}
+
+/** The jobs of an answer; `queues` is the queue, or the array that a lease was given. */
+function readBatch(reply, queues) {
+  const jobs = [];
+  if (reply.length < 8) return jobs;
+  const count = reply.u64(0);
+  const first = 8 + count * 8;
+  for (let i = 0; i < count; i++) {
+    const at = reply.base + first + i * JOB_BYTES;
+    const queue = Array.isArray(queues)
+      ? queues[reply.view.getUint32(at + QUEUE_INDEX_AT, true)] : queues;
+    jobs.push(new Job(queue, reply, at, reply.u64(8 + i * 8)));
+  }
+  return jobs;
+}
+
+/** An array of jobs that knows how the call went. */
+function jobsWithOutcome(reply, queues) {
+  const jobs = reply.code === 0 ? readBatch(reply, queues) : [];
+  Object.defineProperty(jobs, 'outcome', { value: reply.outcome });
+  return jobs;
+}
+
+module.exports = { Job, readBatch, jobsWithOutcome, enumName };

@@ -1,0 +1,75 @@
+'use strict';
+// Bytes come back as they were given, whatever they are and wherever they go.
+const test = require('node:test');
+const assert = require('node:assert');
+const { openStore } = require('./helper');
+
+const every = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+const samples = {
+  'every byte': every,
+  empty: Buffer.alloc(0),
+  NUL: Buffer.from('a\0b\0'),
+  'broken UTF-8': Buffer.from([0xc3, 0x28, 0xa0, 0xff, 0xed, 0xa0, 0x80]),
+  '1 MiB': Buffer.alloc(1 << 20, every),
+};
+
+for (const [name, bytes] of Object.entries(samples)) {
+  test(`bytes intact: ${name}`, async (t) => {
+    const store = await openStore(t);
+    const queue = await store.queue('q', { keepDoneCount: 10 });
+    const small = bytes.subarray(0, 4000);
+    await queue.enqueue(bytes, { headers: [['h', small], ['h', 'again']] });
+    let [job] = await queue.lease();
+    assert.ok(job.payload.equals(bytes));
+    assert.ok(job.header('h').equals(small));
+    assert.deepStrictEqual(job.headers.map(([key]) => key), ['h', 'h']);
+    await job.setProgress(small);
+    await job.nack({ error: small.length ? small : 'x' });
+    [job] = await queue.lease();
+    if (small.length) assert.ok(job.lastError.equals(small));
+    assert.ok(job.progress.equals(small));
+    assert.strictEqual(await job.ack(bytes), 'ok');
+    assert.ok((await queue.history.get(job.id)).result.equals(bytes));
+    await store.kv.put('k', bytes);
+    assert.ok((await store.kv.get('k')).value.equals(bytes));
+    if (bytes.length && bytes.length <= 512) {
+      await store.kv.put(bytes, 'v');
+      assert.ok((await store.kv.list({ prefix: bytes })).rows[0].key.equals(bytes));
+    }
+  });
+}
+
+test('strings are UTF-8; views and buffers are their bytes', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  const text = '\u00e9\u20ac\u{1f600}\0';
+  const words = new Uint16Array([1, 2, 3]);
+  await queue.enqueue(text);
+  await queue.enqueue(words.subarray(1));
+  await queue.enqueue(words.buffer);
+  await queue.enqueue(new DataView(words.buffer, 2, 2));
+  const jobs = await queue.lease({ maxJobs: 4 });
+  assert.strictEqual(jobs[0].text(), text);
+  assert.ok(jobs[1].payload.equals(Buffer.from([2, 0, 3, 0])));
+  assert.ok(jobs[2].payload.equals(Buffer.from([1, 0, 2, 0, 3, 0])));
+  assert.ok(jobs[3].payload.equals(Buffer.from([2, 0])));
+});
+
+test('what was given may change as soon as the call has returned', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  const bytes = Buffer.from('before');
+  const done = queue.enqueue(bytes);
+  bytes.fill('x');
+  await done;
+  assert.strictEqual((await queue.lease())[0].text(), 'before');
+});
+
+test('16 MiB are taken, more are refused', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  const most = Buffer.alloc(16 << 20, 'z');
+  await queue.enqueue(most);
+  assert.ok((await queue.lease())[0].payload.equals(most));
+  await assert.rejects(queue.enqueue(Buffer.alloc((16 << 20) + 1)), { code: 'WQ_E_TOO_LARGE' });
+});

@@ -1,0 +1,386 @@
+"""Jobs as they are told: leased ones, dead letters, ones that were read; and how a lease ends.
+
+A Job is a copy. It keeps the memory of the batch that it came with until it is forgotten; the bytes
+of its fields are made when they are asked for. It outlives queue and store; only its methods need
+them. Thread: any."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
+
+from . import _constants as k
+from . import times
+from ._lib import (U64, BytesLike, bytes_of, data_bytes, ffi, lib, name_of, number, set_bytes,
+                   text_bytes)
+from .call import Level
+from .errors import Code, make_error
+from .times import Duration
+from .types import DeadReason, JobExplanation, State
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+
+class _Batch:
+    """What jobs of one batch share: the owner of the handle, and the array of their structs."""
+
+    __slots__ = ("owner", "jobs")
+
+    def __init__(self, owner: Any, jobs: Any) -> None:
+        self.owner = owner
+        self.jobs = jobs
+
+
+class Jobs(List["Job"]):
+    """A list of jobs with the outcome of the call that gave them: OK, or why there is none."""
+
+    outcome: Code = Code.OK
+
+
+class Job:
+    """A job as it was when it was told.
+
+    id, generation   the token of its lease (or of its death): what settles it
+    queue            the queue that it is of"""
+
+    __slots__ = ("id", "generation", "queue", "_raw", "_batch", "_headers", "_settled")
+
+    def __init__(self, queue: Queue, batch: _Batch, index: int, job_id: int, generation: int,
+                 headers: Tuple[Tuple[str, bytes], ...]) -> None:
+        self.id = job_id
+        self.generation = generation
+        self.queue = queue
+        self._raw = batch.jobs[index]
+        self._batch = batch
+        self._headers = headers
+        self._settled = False
+
+    def __repr__(self) -> str:
+        return (f"<wq.Job {self.id}:{self.generation} of {self.queue_name!r} {self.state.name} "
+                f"attempt {self.attempts}>")
+
+    # ---- what it is -----------------------------------------------------------------------------
+
+    @property
+    def payload(self) -> bytes:
+        """Its payload, a copy."""
+        view = self._raw.payload
+        return bytes(ffi.buffer(view.data, view.len)) if view.len else b""
+
+    @property
+    def headers(self) -> Tuple[Tuple[str, bytes], ...]:
+        """Its headers in order, as pairs of name and value."""
+        return self._headers
+
+    def header(self, name: str) -> Optional[bytes]:
+        """The value of the first header of that name, or None."""
+        return next((value for key, value in self._headers if key == name), None)
+
+    @property
+    def state(self) -> State:
+        """Its state when it was told."""
+        return State(self._raw.state)
+
+    @property
+    def queue_name(self) -> str:
+        """Name of its queue."""
+        return name_of(self._raw.queue_name)
+
+    @property
+    def priority(self) -> int:
+        """0 goes first."""
+        return int(self._raw.priority)
+
+    @property
+    def attempts(self) -> int:
+        """Attempts counted, this one included."""
+        return int(self._raw.attempts)
+
+    @property
+    def exceptions(self) -> int:
+        """Nacks that counted."""
+        return int(self._raw.exceptions)
+
+    @property
+    def max_attempts(self) -> int:
+        """With so many lost attempts it is dead."""
+        return int(self._raw.max_attempts)
+
+    @property
+    def replays(self) -> int:
+        """How many times it came back from the dead letters."""
+        return int(self._raw.replays)
+
+    @property
+    def enqueued(self) -> Optional[datetime]:
+        """When it was enqueued."""
+        return times.when(self._raw.enqueued_ms)
+
+    @property
+    def ready(self) -> Optional[datetime]:
+        """Ready: since when; delayed: when it will be."""
+        return times.when(self._raw.ready_ms)
+
+    @property
+    def leased(self) -> Optional[datetime]:
+        """When its last lease began."""
+        return times.when(self._raw.leased_ms)
+
+    @property
+    def deadline(self) -> Optional[datetime]:
+        """When its lease may be taken back; None: at no time."""
+        return times.when(self._raw.deadline_ms)
+
+    @property
+    def lease_remaining(self) -> timedelta:
+        """How far the deadline was off when the job was told."""
+        return times.duration(self._raw.lease_remaining_ms)
+
+    @property
+    def died(self) -> Optional[datetime]:
+        """When it died."""
+        return times.when(self._raw.dead_ms)
+
+    @property
+    def first_died(self) -> Optional[datetime]:
+        """When it died for the first time; kept over replays."""
+        return times.when(self._raw.first_dead_ms)
+
+    @property
+    def dead_reason(self) -> DeadReason:
+        """Why it is dead; NONE: it is not."""
+        return DeadReason(self._raw.dead_reason)
+
+    @property
+    def last_error(self) -> str:
+        """Text of its last failed attempt. Bytes that are no UTF-8 are shown as U+FFFD."""
+        return bytes_of(self._raw.last_error).decode("utf-8", "replace")
+
+    @property
+    def last_error_bytes(self) -> bytes:
+        """The same, byte for byte."""
+        return bytes_of(self._raw.last_error)
+
+    @property
+    def timeout(self) -> Optional[timedelta]:
+        """How long its handler may take, as it was enqueued."""
+        return times.some_duration(self._raw.timeout_ms)
+
+    @property
+    def expires_at(self) -> Optional[datetime]:
+        """It never starts after this."""
+        return times.when(self._raw.expires_at_ms)
+
+    @property
+    def retry_until(self) -> Optional[datetime]:
+        """An attempt lost at or after this is the last."""
+        return times.when(self._raw.retry_until_ms)
+
+    @property
+    def max_exceptions(self) -> int:
+        """With so many nacks that count it is dead; 0: no limit."""
+        return int(self._raw.max_exceptions)
+
+    @property
+    def fail_on_timeout(self) -> bool:
+        """A lease that runs out is its last."""
+        return bool(self._raw.flags & k.JOB_FAIL_ON_TIMEOUT)
+
+    @property
+    def note(self) -> bytes:
+        """The last note of a worker; see progress()."""
+        return bytes_of(self._raw.progress)
+
+    @property
+    def flow(self) -> int:
+        """Id of the flow that it is a member of; 0: none."""
+        return int(self._raw.flow)
+
+    @property
+    def flow_cancelled(self) -> bool:
+        """Its flow was cancelled: it should stop."""
+        return bool(self._raw.flow_cancelled)
+
+    @property
+    def chain_count(self) -> int:
+        """Jobs that follow it, one after another."""
+        return int(self._raw.chain_count)
+
+    @property
+    def group(self) -> bytes:
+        """Key of its group; empty: none."""
+        return bytes_of(self._raw.group)
+
+    @property
+    def parked(self) -> bool:
+        """Ready, but no slot of its group is free for it."""
+        return bool(self._raw.parked)
+
+    # ---- settling -------------------------------------------------------------------------------
+
+    def ack(self, result: Optional[BytesLike] = None, *, durability: Level = None) -> Code:
+        """Done: the job goes. `result` (up to 1 MiB) is kept if the queue has a history.
+
+        Returns OK, or STALE: the lease is no more, and nothing changed. Durability: default of the
+        queue. Blocks: for durability. Raises NotFoundError and the errors of the store."""
+        return self.queue.settle(Settle.ack(self, result=result), durability=durability)
+
+    def nack(self, error: Union[str, BytesLike, None] = None, *, delay: Optional[Duration] = None,
+             priority: Optional[int] = None, reason: DeadReason = DeadReason.NONE,
+             front: bool = False, count: bool = True, durability: Level = None) -> Code:
+        """The attempt failed: try again after `delay` (None: by the backoff policy), or be dead if
+        no attempt is left, for `reason`. `front`: to the head of its priority. `count`: False does
+        not count it as an exception. Returns and raises as ack()."""
+        item = Settle.nack(self, error=error, delay=delay, priority=priority, reason=reason,
+                           front=front, count=count)
+        return self.queue.settle(item, durability=durability)
+
+    def release(self, *, delay: Optional[Duration] = None, front: bool = False,
+                durability: Level = None) -> Code:
+        """Give it back before it was begun; the attempt is not counted. Else as nack()."""
+        return self.queue.settle(Settle.release(self, delay=delay, front=front),
+                                 durability=durability)
+
+    def fail(self, error: Union[str, BytesLike, None] = None, *, durability: Level = None) -> Code:
+        """It failed for good: dead, whatever attempts are left. Returns and raises as ack()."""
+        return self.queue.settle(Settle.fail(self, error=error), durability=durability)
+
+    def extend(self, lease: Optional[Duration] = None, *, durability: Level = None) -> Code:
+        """Set the deadline anew, `lease` from now (None: that of the queue).
+
+        Returns OK, STALE, or CANCELLED: its flow was cancelled, it should stop. Durability: default
+        PROCESS. Blocks: for durability."""
+        outcome = self.queue.extend([self], lease, durability=durability).outcome
+        if outcome.is_error:
+            raise make_error(outcome, "no such job in this queue")
+        return outcome
+
+    def confirm(self, run: Optional[Duration] = None, *, durability: Level = None) -> Code:
+        """It is being worked on: leased -> running, with no deadline, or `run` from now.
+
+        Returns OK or STALE. Durability: default POWER. Blocks: for durability."""
+        return self.queue.confirm(self, run, durability=durability)
+
+    def progress(self, note: Union[str, BytesLike], *, durability: Level = None) -> Code:
+        """Leave a note with it, up to 4 KiB, in place of the one before; empty takes it away.
+
+        Returns OK or STALE. Durability: default PROCESS. Blocks: for durability."""
+        return self.queue.progress(self, note, durability=durability)
+
+    def explain(self) -> JobExplanation:
+        """Where it is now, and why it does not run."""
+        return self.queue.explain_job(self.id)
+
+    def __enter__(self) -> Job:
+        """`with job:` acks it when the block ends, nacks it with the error's text if the block
+        raised an Exception, and releases it at anything else (KeyboardInterrupt, SystemExit). The
+        exception goes on. A job that was settled in the block is left alone."""
+        return self
+
+    def __exit__(self, kind: Any, problem: Optional[BaseException], trace: object) -> None:
+        if self._settled:
+            return
+        if problem is None:
+            self.ack()
+        elif isinstance(problem, Exception):
+            self.nack(f"{type(problem).__name__}: {problem}")
+        else:
+            self.release()
+
+
+Token = Union[Job, Tuple[int, int]]
+
+
+def token_of(job: Token) -> Tuple[int, int]:
+    """(id, generation) of a job, or of such a pair."""
+    if isinstance(job, Job):
+        return job.id, job.generation
+    job_id, generation = job
+    return number(job_id, "id", U64), number(generation, "generation", U64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settle:
+    """One settle, for Queue.settle_many and transactions. Made by ack, nack, release and fail,
+    which take a Job or a pair (id, generation), and the arguments of the methods of Job."""
+
+    kind: int
+    job: Token
+    delay: Optional[Duration] = None
+    priority: Optional[int] = None
+    error: Union[str, BytesLike, None] = None
+    reason: DeadReason = DeadReason.NONE
+    flags: int = 0
+    result: Optional[BytesLike] = None
+
+    @classmethod
+    def ack(cls, job: Token, *, result: Optional[BytesLike] = None) -> Settle:
+        """Done."""
+        return cls(k.SETTLE_ACK, job, result=result)
+
+    @classmethod
+    def nack(cls, job: Token, *, error: Union[str, BytesLike, None] = None,
+             delay: Optional[Duration] = None, priority: Optional[int] = None,
+             reason: DeadReason = DeadReason.NONE, front: bool = False,
+             count: bool = True) -> Settle:
+        """Try again, or be dead."""
+        flags = ((k.NACK_FRONT if front else 0) | (0 if count else k.NACK_NO_EXCEPTION)
+                 | (k.NACK_PRIORITY if priority is not None else 0)
+                 | (k.NACK_DELAY if delay is not None else 0))
+        return cls(k.SETTLE_NACK, job, delay, priority, error, reason, flags)
+
+    @classmethod
+    def release(cls, job: Token, *, delay: Optional[Duration] = None,
+                front: bool = False) -> Settle:
+        """Give it back."""
+        return cls(k.SETTLE_RELEASE, job, delay, flags=k.RELEASE_FRONT if front else 0)
+
+    @classmethod
+    def fail(cls, job: Token, *, error: Union[str, BytesLike, None] = None,
+             reason: DeadReason = DeadReason.NONE) -> Settle:
+        """Dead."""
+        return cls(k.SETTLE_FAIL, job, error=error, reason=reason)
+
+    def fill(self, item: Any, keep: List[Any]) -> None:
+        """Fill an initialised wq_settle_item."""
+        item.kind = number(self.kind, "kind")
+        item.id, item.generation = token_of(self.job)
+        item.delay_ms = times.to_ms(self.delay, "delay")
+        item.flags = self.flags
+        item.priority = number(self.priority or 0, "priority")
+        item.reason = number(int(self.reason), "reason")
+        if self.error is not None:
+            set_bytes(item.error, text_bytes(self.error, "error"), keep)
+        if self.result is not None:
+            set_bytes(item.result, data_bytes(self.result, "result"), keep)
+
+
+def jobs_from(queues: List[Queue], handle: Any, owner: Any = None) -> Jobs:
+    """The jobs of a wq_batch, which is freed with the last of them: they keep its owner, the handle
+    itself if none is given. queue_index says of which queue each is."""
+    jobs = Jobs()
+    count = lib.wq_batch_count(handle)
+    structs = ffi.new("wq_job[]", count)
+    ids = ffi.new("uint64_t[]", count)
+    generations = ffi.new("uint64_t[]", count)
+    has_headers = lib.wqpy_batch_jobs(handle, structs, ids, generations, count)
+    batch = _Batch(owner or handle, structs)
+    only = queues[0] if len(queues) == 1 else None
+    tokens = zip(ffi.unpack(ids, count), ffi.unpack(generations, count))
+    for i, (job_id, generation) in enumerate(tokens):
+        headers = _headers_of(handle, i, structs[i].headers_count) if has_headers else ()
+        queue = only or queues[structs[i].queue_index]
+        jobs.append(Job(queue, batch, i, job_id, generation, headers))
+    return jobs
+
+
+def _headers_of(handle: Any, index: int, count: int) -> Tuple[Tuple[str, bytes], ...]:
+    """Read at once: a batch may be asked by one thread at a time, and its jobs go to many."""
+    header = ffi.new("wq_header *")
+    found = []
+    for h in range(count):
+        lib.wq_batch_header(handle, index, h, header)
+        found.append((name_of(header.name), bytes_of(header.value)))
+    return tuple(found)

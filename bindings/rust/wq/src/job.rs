@@ -1,0 +1,390 @@
+//! Jobs as they are told, and jobs that were leased.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use wq_sys as sys;
+
+use crate::code::Outcome;
+use crate::driver::Pending;
+use crate::error::{Error, Result};
+use crate::handle::{bytes_of, BatchHandle};
+use crate::queue::Queue;
+use crate::settle::Settle;
+use crate::time::{from_at_ms, from_ms};
+use crate::words::{DeadReason, Durability, State};
+
+/// The right to settle a job: its id, and the generation of the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Token {
+    /// The job.
+    pub id: u64,
+    /// The lease; of a dead letter: its last one, which names the entry.
+    pub generation: u64,
+}
+
+impl From<&JobInfo> for Token {
+    fn from(job: &JobInfo) -> Token {
+        job.token()
+    }
+}
+
+impl From<&Job> for Token {
+    fn from(job: &Job) -> Token {
+        job.token()
+    }
+}
+
+/// One header of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Its name, usually text.
+    pub name: Vec<u8>,
+    /// Its value: any bytes.
+    pub value: Vec<u8>,
+}
+
+/// A job as it was told: a copy that is yours. Leased jobs ([`Job`]) have one inside.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct JobInfo {
+    /// Grows, and is never used again in a store.
+    pub id: u64,
+    /// Of its last lease or replay; 0 if there was none.
+    pub generation: u64,
+    /// Where it is.
+    pub state: State,
+    /// The name of its queue.
+    pub queue_name: Arc<str>,
+    /// What it was enqueued with.
+    pub payload: Vec<u8>,
+    /// In the order they were given.
+    pub headers: Vec<Header>,
+    /// 0 goes first.
+    pub priority: u8,
+    /// This one included.
+    pub attempts: u32,
+    /// Nacks that counted.
+    pub exceptions: u32,
+    /// How often it is tried at most.
+    pub max_attempts: u32,
+    /// Times it came back from the dead letters.
+    pub replays: u32,
+    /// When it was enqueued.
+    pub enqueued: Option<SystemTime>,
+    /// Ready: since when; delayed: when it will be.
+    pub ready: Option<SystemTime>,
+    /// When its last lease began.
+    pub leased: Option<SystemTime>,
+    /// When its lease may be reclaimed.
+    pub deadline: Option<SystemTime>,
+    /// Until the deadline, at the time of the call.
+    pub lease_remaining: Duration,
+    /// When it died.
+    pub dead: Option<SystemTime>,
+    /// When it died for the first time; kept over replays.
+    pub first_dead: Option<SystemTime>,
+    /// Why it is dead.
+    pub dead_reason: Option<DeadReason>,
+    /// Text of its last failed attempt: any bytes.
+    pub last_error: Vec<u8>,
+    /// As it was enqueued.
+    pub timeout: Option<Duration>,
+    /// As it was enqueued.
+    pub expires_at: Option<SystemTime>,
+    /// As it was enqueued.
+    pub retry_until: Option<SystemTime>,
+    /// As it was enqueued; 0: no limit.
+    pub max_exceptions: u32,
+    /// As it was enqueued.
+    pub fail_on_timeout: bool,
+    /// The last note of a worker; see [`Job::progress`].
+    pub progress: Vec<u8>,
+    /// The flow that it is a member of.
+    pub flow: Option<u64>,
+    /// Jobs that follow it, one after another.
+    pub chain_count: u32,
+    /// Its flow was cancelled, it should stop.
+    pub flow_cancelled: bool,
+    /// Key of its group; empty: none.
+    pub group: Vec<u8>,
+    /// Ready, but no slot of its group is free for it.
+    pub parked: bool,
+}
+
+impl JobInfo {
+    /// Id and generation: what settles are made with.
+    pub fn token(&self) -> Token {
+        Token { id: self.id, generation: self.generation }
+    }
+
+    /// Value of the first header of this name.
+    pub fn header(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let name = name.as_ref();
+        let found = self.headers.iter().find(|header| header.name == name);
+        found.map(|header| header.value.as_slice())
+    }
+
+    /// The payload as text, if it is UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.payload).ok()
+    }
+
+    /// Job `i` of a batch. `names` are those of the queues that a lease was given.
+    pub(crate) fn of_batch(batch: &BatchHandle, i: usize, names: &[&Arc<str>]) -> Result<JobInfo> {
+        JobInfo::read(batch, i, &mut sys::wq_job::init(), names)
+    }
+
+    fn read(
+        batch: &BatchHandle,
+        i: usize,
+        raw: &mut sys::wq_job,
+        names: &[&Arc<str>],
+    ) -> Result<JobInfo> {
+        // SAFETY: a batch that this thread alone reads, and a struct with its size.
+        let code = unsafe { sys::wq_batch_job(batch.0, i, raw) };
+        if code != sys::WQ_OK {
+            return Err(Error::of_code(code));
+        }
+        let headers = (0..raw.headers_count as usize)
+            .map(|h| header_of(batch, i, h))
+            .collect::<Result<Vec<_>>>()?;
+        // SAFETY: the batch outlives this function, and all bytes are copied.
+        Ok(unsafe { JobInfo::of_raw(raw, headers, names) })
+    }
+
+    /// # Safety
+    /// The batch that the views lead into must be there.
+    unsafe fn of_raw(raw: &sys::wq_job, headers: Vec<Header>, names: &[&Arc<str>]) -> JobInfo {
+        let name = bytes_of(raw.queue_name);
+        let known = names.get(raw.queue_index as usize).filter(|known| known.as_bytes() == name);
+        let queue_name =
+            known.map_or_else(|| String::from_utf8_lossy(name).into(), |known| (*known).clone());
+        JobInfo {
+            id: raw.id,
+            generation: raw.generation,
+            state: State::from_raw(raw.state),
+            queue_name,
+            payload: bytes_of(raw.payload).to_vec(),
+            headers,
+            priority: u8::try_from(raw.priority).unwrap_or(u8::MAX),
+            attempts: raw.attempts,
+            exceptions: raw.exceptions,
+            max_attempts: raw.max_attempts,
+            replays: raw.replays,
+            enqueued: from_at_ms(raw.enqueued_ms),
+            ready: from_at_ms(raw.ready_ms),
+            leased: from_at_ms(raw.leased_ms),
+            deadline: from_at_ms(raw.deadline_ms),
+            lease_remaining: from_ms(raw.lease_remaining_ms),
+            dead: from_at_ms(raw.dead_ms),
+            first_dead: from_at_ms(raw.first_dead_ms),
+            dead_reason: Some(raw.dead_reason).filter(|r| *r != 0).map(DeadReason::from_raw),
+            last_error: bytes_of(raw.last_error).to_vec(),
+            timeout: Some(raw.timeout_ms).filter(|ms| *ms != 0).map(from_ms),
+            expires_at: from_at_ms(raw.expires_at_ms),
+            retry_until: from_at_ms(raw.retry_until_ms),
+            max_exceptions: raw.max_exceptions,
+            fail_on_timeout: raw.flags & sys::WQ_JOB_FAIL_ON_TIMEOUT != 0,
+            progress: bytes_of(raw.progress).to_vec(),
+            flow: Some(raw.flow).filter(|flow| *flow != 0),
+            chain_count: raw.chain_count,
+            flow_cancelled: raw.flow_cancelled != 0,
+            group: bytes_of(raw.group).to_vec(),
+            parked: raw.parked != 0,
+        }
+    }
+
+    /// All jobs of a batch, each made of what was told of it and the index of its queue.
+    pub(crate) fn all_of<T>(
+        batch: &BatchHandle,
+        names: &[&Arc<str>],
+        make: impl Fn(JobInfo, usize) -> T,
+    ) -> Result<Vec<T>> {
+        // SAFETY: a batch that this thread alone reads, or NULL, which has no jobs.
+        let count = unsafe { sys::wq_batch_count(batch.0) };
+        let mut jobs = Vec::with_capacity(count);
+        let mut raw = sys::wq_job::init();
+        for i in 0..count {
+            jobs.push(make(JobInfo::read(batch, i, &mut raw, names)?, raw.queue_index as usize));
+        }
+        Ok(jobs)
+    }
+}
+
+fn header_of(batch: &BatchHandle, i: usize, h: usize) -> Result<Header> {
+    let mut raw = sys::wq_header::init();
+    // SAFETY: a batch that this thread alone reads, and a valid place to write to.
+    let code = unsafe { sys::wq_batch_header(batch.0, i, h, &mut raw) };
+    if code != sys::WQ_OK {
+        return Err(Error::of_code(code));
+    }
+    // SAFETY: the batch is there while the bytes are copied.
+    Ok(unsafe { Header { name: bytes_of(raw.name).to_vec(), value: bytes_of(raw.value).to_vec() } })
+}
+
+impl fmt::Debug for JobInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobInfo")
+            .field("id", &self.id)
+            .field("generation", &self.generation)
+            .field("queue", &self.queue_name)
+            .field("state", &self.state)
+            .field("attempts", &self.attempts)
+            .field("payload_len", &self.payload.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A job that was leased: the right to work on it until its deadline, and to settle it.
+///
+/// All of [`JobInfo`] can be read from it. A job that is dropped without being settled keeps its
+/// lease until the deadline; then it is handed to somebody else. So settle on every path, or let
+/// [`Worker`](crate::Worker) do it. Settles answer [`Outcome::Stale`] when the lease was lost.
+///
+/// A job can be sent to another thread, and keeps its store open.
+#[must_use = "a job that is not settled is handed out again when its lease has run out"]
+pub struct Job {
+    info: JobInfo,
+    queue: Queue,
+}
+
+impl Deref for Job {
+    type Target = JobInfo;
+
+    fn deref(&self) -> &JobInfo {
+        &self.info
+    }
+}
+
+impl Job {
+    pub(crate) fn new(info: JobInfo, queue: Queue) -> Job {
+        Job { info, queue }
+    }
+
+    /// The queue that it was leased from.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// What was told of it, without the right to settle it by methods; [`JobInfo::token`] stays.
+    pub fn into_info(self) -> JobInfo {
+        self.info
+    }
+
+    /// The same job, whose settles have this durability.
+    pub fn with_durability(mut self, durability: Durability) -> Job {
+        self.queue = self.queue.with_durability(durability);
+        self
+    }
+
+    /// Settle: the job is done and goes.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NotFound`](crate::ErrorCode::NotFound) if the queue was deleted, and those of
+    /// storage. The job can be settled again then.
+    pub fn ack(&self) -> Result<Outcome> {
+        self.settle(&Settle::ack())
+    }
+
+    /// The same, without waiting for durability.
+    pub fn ack_async(&self) -> Pending<Outcome> {
+        self.settle_async(&Settle::ack())
+    }
+
+    /// Settle as done, with a result that the history of the queue keeps, if it has one; up to 1 MiB.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack), and [`ErrorCode::TooLarge`](crate::ErrorCode::TooLarge).
+    pub fn ack_with(&self, result: impl AsRef<[u8]>) -> Result<Outcome> {
+        self.settle(&Settle::ack().result(result.as_ref()))
+    }
+
+    /// Settle: the attempt failed. With attempts left the job is tried again after the delay of its
+    /// backoff policy; without, it is dead. For a delay and so on: [`settle`](Job::settle).
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn nack(&self, error: impl AsRef<[u8]>) -> Result<Outcome> {
+        self.settle(&Settle::nack().error(error.as_ref()))
+    }
+
+    /// Settle: give the job back before it was begun. The attempt is not counted.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn release(&self) -> Result<Outcome> {
+        self.settle(&Settle::release())
+    }
+
+    /// Settle: the job failed for good and is dead, whatever attempts are left.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn fail(&self, error: impl AsRef<[u8]>) -> Result<Outcome> {
+        self.settle(&Settle::fail().error(error.as_ref()))
+    }
+
+    /// Settle with all options.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # fn main() -> wq::Result<()> {
+    /// # let dir = wq::doc_dir("settle");
+    /// # let store = wq::Store::open(&dir)?;
+    /// # let queue = store.queue("mail")?;
+    /// # let _ = queue.enqueue("x")?;
+    /// let lease = queue.lease(&wq::LeaseOptions::new())?;
+    /// let job = &lease[0];
+    /// let later = wq::Settle::nack().delay(Duration::from_secs(60)).error("no connection");
+    /// assert!(job.settle(&later)?.is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn settle(&self, how: &Settle<'_>) -> Result<Outcome> {
+        self.queue.settle(self.info.token(), how)
+    }
+
+    /// The same, without waiting for durability.
+    pub fn settle_async(&self, how: &Settle<'_>) -> Pending<Outcome> {
+        self.queue.settle_async(self.info.token(), how)
+    }
+
+    /// Set the deadline of the lease to this time from now; zero: the `lease` of the queue.
+    /// [`Outcome::Cancelled`]: its flow was cancelled, it should stop.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn extend(&self, lease: Duration) -> Result<Outcome> {
+        self.queue.extend(self.info.token(), lease)
+    }
+
+    /// Say that the job was delivered and is being worked on: leased -> running. It has a deadline
+    /// only with `run` above zero.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack).
+    pub fn confirm(&self, run: Duration) -> Result<Outcome> {
+        self.queue.confirm(self.info.token(), run)
+    }
+
+    /// Leave a note with the job: how far it is, or where the next attempt should go on. Up to 4 KiB;
+    /// an empty one takes it away.
+    ///
+    /// # Errors
+    /// As [`ack`](Job::ack), and [`ErrorCode::TooLarge`](crate::ErrorCode::TooLarge).
+    pub fn progress(&self, note: impl AsRef<[u8]>) -> Result<Outcome> {
+        self.queue.progress(self.info.token(), note)
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Job").field(&self.info).finish()
+    }
+}
