@@ -58,6 +58,12 @@ type Config struct {
 	History      *History       // which acked jobs are kept; default none
 	GroupLimit   *int           // jobs of one group that run at once; default 1
 	Rate         *Rate          // how many jobs may begin; default no limit
+	KeyRate      *Rate          // the same of the jobs of each Spec.RateKey alone
+	Throttle     *Throttle      // what exceptions do to a rate key; default nothing
+	Encrypt      *bool          // payloads of new jobs are sealed; default not
+	// CompressMinBytes: payloads of new jobs from this size on are compressed, if that makes them
+	// smaller; 0, the default: none.
+	CompressMinBytes *int
 
 	// Version, if it is not nil: change only if the queue is still at this version, else Conflict.
 	Version *uint64
@@ -81,6 +87,14 @@ type Rate struct {
 	Burst  int
 }
 
+// Throttle shuts a rate key for Cool (0: as Window) after Count exceptions of its jobs within any
+// Window. An ack sets the count back. The zero value is no throttle.
+type Throttle struct {
+	Count  int
+	Window time.Duration
+	Cool   time.Duration
+}
+
 // Ptr returns a pointer to v, for the fields of Config: wq.Config{MaxRetries: wq.Ptr(5)}.
 func Ptr[T any](v T) *T { return &v }
 
@@ -95,6 +109,7 @@ func (config *Config) fill(op string, c *C.wq_queue_config) error {
 		{"max_running", config.MaxRunning, &c.max_running, C.WQ_CONFIG_MAX_RUNNING},
 		{"max_retries", config.MaxRetries, &c.max_retries, C.WQ_CONFIG_MAX_RETRIES},
 		{"group_limit", config.GroupLimit, &c.group_limit, C.WQ_CONFIG_GROUP_LIMIT},
+		{"compress_min_bytes", config.CompressMinBytes, &c.compress_min_bytes, C.WQ_CONFIG_COMPRESS},
 	}
 	for _, i := range ints {
 		if err := setInt(op, c, i.name, i.from, i.to, i.field); err != nil {
@@ -131,6 +146,12 @@ func (config *Config) fill(op string, c *C.wq_queue_config) error {
 	if config.FullPolicy != nil {
 		c.full_policy = C.uint32_t(*config.FullPolicy)
 		c.fields |= C.WQ_CONFIG_FULL_POLICY
+	}
+	if config.Encrypt != nil {
+		c.fields |= C.WQ_CONFIG_ENCRYPT
+		if *config.Encrypt {
+			c.encrypt = 1
+		}
 	}
 	if config.Version != nil {
 		c.version = C.uint64_t(*config.Version)
@@ -170,6 +191,28 @@ func (config *Config) fillGroups(op string, c *C.wq_queue_config) (err error) {
 			return err
 		}
 		if c.rate_burst, err = number(op, "rate_burst", r.Burst); err != nil {
+			return err
+		}
+	}
+	return config.fillKeys(op, c)
+}
+
+// fillKeys sets what concerns rate keys.
+func (config *Config) fillKeys(op string, c *C.wq_queue_config) (err error) {
+	if r := config.KeyRate; r != nil {
+		c.fields |= C.WQ_CONFIG_KEY_RATE
+		c.key_rate_window_ms = millis(r.Window)
+		if c.key_rate_count, err = number(op, "key_rate_count", r.Count); err != nil {
+			return err
+		}
+		if c.key_rate_burst, err = number(op, "key_rate_burst", r.Burst); err != nil {
+			return err
+		}
+	}
+	if t := config.Throttle; t != nil {
+		c.fields |= C.WQ_CONFIG_THROTTLE
+		c.throttle_window_ms, c.throttle_cool_ms = millis(t.Window), millis(t.Cool)
+		if c.throttle_count, err = number(op, "throttle_count", t.Count); err != nil {
 			return err
 		}
 	}
@@ -235,22 +278,28 @@ func (q *Queue) Config(ctx context.Context) (Config, error) {
 		backoff.List = append(backoff.List, duration(ms))
 	}
 	return Config{
-		MaxRunning:      Ptr(int(c.max_running)),
-		MaxRetries:      Ptr(int(c.max_retries)),
-		Lease:           Ptr(duration(c.lease_ms)),
-		Durability:      Ptr(Durability(c.durability)),
-		Backoff:         &backoff,
-		JobTTL:          Ptr(duration(c.job_ttl_ms)),
-		MaxDepth:        Ptr(int64(c.max_depth)),
-		MaxBytes:        Ptr(int64(c.max_bytes)),
-		FullPolicy:      Ptr(FullPolicy(c.full_policy)),
-		DeadMaxCount:    Ptr(int64(c.dead_max_count)),
-		DeadMaxAge:      Ptr(duration(c.dead_max_age_ms)),
-		History:         &History{Count: int(c.keep_done_count), Age: duration(c.keep_done_age_ms)},
-		GroupLimit:      Ptr(int(c.group_limit)),
-		Rate:            &Rate{Count: int(c.rate_count), Window: duration(c.rate_window_ms), Burst: int(c.rate_burst)},
-		Version:         Ptr(uint64(c.version)),
-		Status:          Status(c.status),
-		ConsumersPaused: c.consumers_paused != 0,
+		MaxRunning:   Ptr(int(c.max_running)),
+		MaxRetries:   Ptr(int(c.max_retries)),
+		Lease:        Ptr(duration(c.lease_ms)),
+		Durability:   Ptr(Durability(c.durability)),
+		Backoff:      &backoff,
+		JobTTL:       Ptr(duration(c.job_ttl_ms)),
+		MaxDepth:     Ptr(int64(c.max_depth)),
+		MaxBytes:     Ptr(int64(c.max_bytes)),
+		FullPolicy:   Ptr(FullPolicy(c.full_policy)),
+		DeadMaxCount: Ptr(int64(c.dead_max_count)),
+		DeadMaxAge:   Ptr(duration(c.dead_max_age_ms)),
+		History:      &History{Count: int(c.keep_done_count), Age: duration(c.keep_done_age_ms)},
+		GroupLimit:   Ptr(int(c.group_limit)),
+		Rate:         &Rate{Count: int(c.rate_count), Window: duration(c.rate_window_ms), Burst: int(c.rate_burst)},
+		KeyRate: &Rate{Count: int(c.key_rate_count), Window: duration(c.key_rate_window_ms),
+			Burst: int(c.key_rate_burst)},
+		Throttle: &Throttle{Count: int(c.throttle_count), Window: duration(c.throttle_window_ms),
+			Cool: duration(c.throttle_cool_ms)},
+		Encrypt:          Ptr(c.encrypt != 0),
+		CompressMinBytes: Ptr(int(c.compress_min_bytes)),
+		Version:          Ptr(uint64(c.version)),
+		Status:           Status(c.status),
+		ConsumersPaused:  c.consumers_paused != 0,
 	}, nil
 }

@@ -45,6 +45,9 @@ type Cron struct {
 	Payload     []byte
 	Headers     []Header
 	Problem     string // why its last slots could not be told; empty: none
+	Sealed      bool   // its payload is stored encrypted
+	KeyID       uint32 // that it is sealed with; 0: not sealed
+	PayloadCode Code   // 0, or why there is no Payload
 }
 
 // PutCron makes a schedule, or replaces the one of that name: from now on the clock enqueues its job
@@ -188,6 +191,7 @@ func readCrons(a *arena, slot **C.wq_crons) []Cron {
 			Backoff: Backoff{Kind: BackoffKind(c.backoff_kind), Base: duration(c.backoff_base_ms),
 				Max: duration(c.backoff_max_ms), JitterPermille: int(c.backoff_jitter_permille)},
 			Payload: goBytes(c.payload), Problem: goString(c.problem),
+			Sealed: c.flags&C.WQ_JOB_ENCRYPT != 0, KeyID: uint32(c.key_id), PayloadCode: Code(c.payload_code),
 		}
 		for _, ms := range unsafe.Slice(c.backoff_list_ms, c.backoff_count) {
 			list[i].Backoff.List = append(list[i].Backoff.List, duration(ms))

@@ -53,6 +53,7 @@ const (
 	ErrForked      Code = C.WQ_E_FORKED      // opened before a fork, in another process
 	ErrLocked      Code = C.WQ_E_LOCKED      // the store is open elsewhere; the message has the pid
 	ErrReadOnly    Code = C.WQ_E_READ_ONLY   // reserved
+	ErrNoKey       Code = C.WQ_E_NO_KEY      // no key of the store opens or seals the payload
 	ErrNoSpace     Code = C.WQ_E_NO_SPACE    // the disk is full or nearly full
 	ErrFull        Code = C.WQ_E_FULL        // the queue or store is at its limit
 	ErrNoMemory    Code = C.WQ_E_NO_MEMORY   // memory is out

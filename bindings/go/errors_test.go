@@ -33,7 +33,7 @@ func TestEveryCodeMaps(t *testing.T) {
 		"CONFLICT": wq.Conflict}
 	codes := map[string]wq.Code{"INVALID": wq.ErrInvalid, "TOO_LARGE": wq.ErrTooLarge,
 		"UNSUPPORTED": wq.ErrUnsupported, "VERSION": wq.ErrVersion, "NOT_FOUND": wq.ErrNotFound,
-		"CLOSED": wq.ErrClosed, "FORKED": wq.ErrForked, "LOCKED": wq.ErrLocked, "READ_ONLY": wq.ErrReadOnly,
+		"CLOSED": wq.ErrClosed, "NO_KEY": wq.ErrNoKey, "FORKED": wq.ErrForked, "LOCKED": wq.ErrLocked, "READ_ONLY": wq.ErrReadOnly,
 		"NO_SPACE": wq.ErrNoSpace, "FULL": wq.ErrFull, "NO_MEMORY": wq.ErrNoMemory, "IO": wq.ErrIO,
 		"CORRUPT": wq.ErrCorrupt, "POISONED": wq.ErrPoisoned, "INTERNAL": wq.ErrInternal}
 	header := headerText(t)

@@ -35,11 +35,13 @@ const (
 	EventJobExpired    EventKind = C.WQ_EVENT_JOB_EXPIRED // did not start in time, and gone
 	EventDropped       EventKind = C.WQ_EVENT_DROPPED     // went for a newer one; gone
 	EventFlowFinished  EventKind = C.WQ_EVENT_FLOW_FINISHED
+	EventKeyCools      EventKind = C.WQ_EVENT_KEY_COOLS // the rate key of the job, by its exception [Time: until]
+	EventSkipped       EventKind = C.WQ_EVENT_SKIPPED   // its group was full, and gone
 )
 
 var eventNames = [...]string{"", "queued", "promoted", "leased", "confirmed", "acked", "nacked", "released",
 	"expired", "dead", "replayed", "cancelled", "cleared", "queue_declared", "queue_changed",
-	"queue_deleted", "checkpoint", "job_expired", "dropped", "flow_finished"}
+	"queue_deleted", "checkpoint", "job_expired", "dropped", "flow_finished", "key_cools", "skipped"}
 
 // String returns the name as in wq.h without prefix, in lower case.
 func (k EventKind) String() string {

@@ -27,7 +27,8 @@ const (
 	WhyStopped    Why = C.WQ_WHY_STOPPED     // the store is shutting down, or stopped by a failure
 	WhyEmpty      Why = C.WQ_WHY_EMPTY       // queue: no job is ready
 	WhyGroup      Why = C.WQ_WHY_GROUP       // its group is full
-	WhyRate       Why = C.WQ_WHY_RATE        // the rate of the queue lets no job begin
+	WhyRate       Why = C.WQ_WHY_RATE        // the rate of the queue or of its rate key lets no job begin
+	WhyCooling    Why = C.WQ_WHY_COOLING     // its rate key cools down after exceptions
 )
 
 // JobExplanation is where a job is and why it does not run, as of one moment.
@@ -35,7 +36,7 @@ type JobExplanation struct {
 	State            State
 	Causes           Why // 0: the next lease takes it
 	DeadReason       DeadReason
-	Until            time.Time // delayed: when it is ready; held: its deadline
+	Until            time.Time // delayed: when it is ready; held: its deadline; WhyRate, WhyCooling: when it may begin
 	Ahead            uint64    // ready: jobs of the queue that go before it
 	AheadExact       bool      // exactly so many, or at most
 	QueueStatus      Status

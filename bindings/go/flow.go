@@ -184,6 +184,8 @@ type DoneJob struct {
 	LeasedAt   time.Time
 	DoneAt     time.Time
 	Result     []byte
+	ResultCode Code   // 0, or why there is no Result, as Job.PayloadCode
+	KeyID      uint32 // that the result is sealed with; 0: not sealed
 }
 
 func readDone(c *C.wq_done_job) DoneJob {
@@ -192,6 +194,7 @@ func readDone(c *C.wq_done_job) DoneJob {
 		Flow: uint64(c.flow), Attempts: int(c.attempts), Exceptions: int(c.exceptions),
 		Replays: int(c.replays), EnqueuedAt: fromMillis(c.enqueued_ms), LeasedAt: fromMillis(c.leased_ms),
 		DoneAt: fromMillis(c.done_ms), Result: goBytes(c.result),
+		ResultCode: Code(c.result_code), KeyID: uint32(c.key_id),
 	}
 }
 

@@ -24,12 +24,13 @@ const (
 	DeadCancelled     DeadReason = C.WQ_DEAD_CANCELLED
 	DeadExpired       DeadReason = C.WQ_DEAD_EXPIRED
 	DeadUnknownType   DeadReason = C.WQ_DEAD_UNKNOWN_TYPE // the worker does not know such a job
+	DeadUnreadable    DeadReason = C.WQ_DEAD_UNREADABLE   // its payload did not open when it was leased
 )
 
 // String returns the name as in wq.h without prefix, in lower case; "" for none.
 func (r DeadReason) String() string {
 	names := [...]string{"", "failed", "lease_expired", "timeout", "retry_until", "max_exceptions",
-		"cancelled", "expired", "unknown_type"}
+		"cancelled", "expired", "unknown_type", "unreadable"}
 	if int(r) < len(names) {
 		return names[r]
 	}
@@ -71,7 +72,13 @@ type Job struct {
 	FlowCancelled  bool // its flow was cancelled, it should stop
 	ChainCount     int  // jobs that follow it
 	Group          string
-	Parked         bool // ready, but no slot of its group is free
+	Parked         bool // ready, but no slot of its group is free, or its rate key is used up or cools down
+	Tenant         string
+	RateKey        string
+	RateCost       int
+	Sealed         bool   // its payload is stored encrypted
+	KeyID          uint32 // that it is sealed with; 0: not sealed
+	PayloadCode    Code   // 0, or why there is no Payload: ErrNoKey, ErrCorrupt, ErrNoMemory. Never of a leased job
 
 	from *Queue
 }
@@ -357,6 +364,12 @@ func (c *copier) job(j *Job, t *C.wq_job, headers []C.wq_header, from *Queue) {
 		ChainCount:     int(t.chain_count),
 		Group:          goString(t.group),
 		Parked:         t.parked != 0,
+		Tenant:         goString(t.tenant),
+		RateKey:        goString(t.rate_key),
+		RateCost:       int(t.rate_cost),
+		Sealed:         t.flags&C.WQ_JOB_ENCRYPT != 0,
+		KeyID:          uint32(t.key_id),
+		PayloadCode:    Code(t.payload_code),
 		from:           from,
 	}
 	if len(headers) > 0 {

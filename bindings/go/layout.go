@@ -31,6 +31,8 @@ func layouts() map[string]reflect.Type {
 		"wq_job":               reflect.TypeFor[C.wq_job](),
 		"wq_job_explanation":   reflect.TypeFor[C.wq_job_explanation](),
 		"wq_job_spec":          reflect.TypeFor[C.wq_job_spec](),
+		"wq_key":               reflect.TypeFor[C.wq_key](),
+		"wq_key_use":           reflect.TypeFor[C.wq_key_use](),
 		"wq_kv_options":        reflect.TypeFor[C.wq_kv_options](),
 		"wq_kv_query":          reflect.TypeFor[C.wq_kv_query](),
 		"wq_kv_row":            reflect.TypeFor[C.wq_kv_row](),

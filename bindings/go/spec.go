@@ -23,6 +23,16 @@ const (
 	UntilGone    UniqueUntil = C.WQ_UNIQUE_GONE    // its end: a dead one still holds the key
 )
 
+// Overlap is what becomes of a job whose group is full when a lease comes to it.
+type Overlap uint32
+
+// Ways; the zero value is OverlapPark.
+const (
+	OverlapPark    Overlap = C.WQ_OVERLAP_PARK    // it waits for a slot
+	OverlapRelease Overlap = C.WQ_OVERLAP_RELEASE // it is delayed by OverlapDelay
+	OverlapSkip    Overlap = C.WQ_OVERLAP_SKIP    // it ends without having run
+)
+
 // Spec is a job to enqueue. Only what is set counts; limits are those at the top of wq.h.
 type Spec struct {
 	Payload     []byte
@@ -52,6 +62,13 @@ type Spec struct {
 	Chain      []Next // jobs that follow, each enqueued by the ack before it
 	Group      string // of the jobs with this key a limited number runs at once
 	GroupLimit int    // 0: the queue's
+
+	Overlap      Overlap       // goes with a Group
+	OverlapDelay time.Duration // goes with OverlapRelease
+	Tenant       string        // jobs of one priority are leased one of each tenant in turn
+	RateKey      string        // Config.KeyRate and Throttle count by it; not together with a Group
+	RateCost     int           // how much of the rate of its key it uses up; 0: 1
+	Encrypt      *bool         // whether the payload is sealed; nil: as the queue is configured
 
 	DryRun bool // only say what an enqueue would answer now
 }
@@ -88,7 +105,13 @@ func (s *Spec) fill(op string, a *arena, c *C.wq_job_spec) error {
 	c.idempotency_key = a.str(s.IdempotencyKey)
 	c.idempotency_ms = millis(s.Idempotency)
 	c.flow = C.uint64_t(s.Flow)
-	c.group = a.str(s.Group)
+	c.group, c.tenant, c.rate_key = a.str(s.Group), a.str(s.Tenant), a.str(s.RateKey)
+	c.overlap, c.overlap_ms = C.uint32_t(s.Overlap), millis(s.OverlapDelay)
+	if s.Encrypt != nil && *s.Encrypt {
+		c.flags |= C.WQ_JOB_ENCRYPT
+	} else if s.Encrypt != nil {
+		c.flags |= C.WQ_JOB_PLAIN
+	}
 	var err error
 	if s.Priority != nil {
 		c.flags |= C.WQ_JOB_PRIORITY
@@ -96,7 +119,7 @@ func (s *Spec) fill(op string, a *arena, c *C.wq_job_spec) error {
 			return err
 		}
 	}
-	if s.MaxAttempts|s.MaxExceptions|s.GroupLimit|s.Backoff.JitterPermille != 0 {
+	if s.MaxAttempts|s.MaxExceptions|s.GroupLimit|s.RateCost|s.Backoff.JitterPermille != 0 {
 		if err := s.fillNumbers(op, c); err != nil {
 			return err
 		}
@@ -115,6 +138,9 @@ func (s *Spec) fillNumbers(op string, c *C.wq_job_spec) (err error) {
 		return err
 	}
 	if c.group_limit, err = number(op, "group_limit", s.GroupLimit); err != nil {
+		return err
+	}
+	if c.rate_cost, err = number(op, "rate_cost", s.RateCost); err != nil {
 		return err
 	}
 	c.backoff_jitter_permille, err = number(op, "backoff_jitter_permille", s.Backoff.JitterPermille)

@@ -108,7 +108,8 @@ type QueueStats struct {
 	WaitingBytes                          uint64 // of ready and delayed jobs
 	JobBytes                              uint64 // of all jobs in any state
 	ChainCut                              uint64 // jobs of chains that never came to be
-	Parked                                uint64 // of Ready: jobs that wait for a slot of their group
+	Parked                                uint64 // of Ready: jobs that wait for their group or rate key
+	Skipped                               uint64 // ended because their group was full: OverlapSkip
 	RateWait                              time.Duration
 }
 
@@ -136,7 +137,7 @@ func (q *Queue) Stats(ctx context.Context) (QueueStats, error) {
 		JobsExpired: uint64(c.jobs_expired_total), Dropped: uint64(c.dropped_total),
 		DeadDropped: uint64(c.dead_dropped_total), WaitingBytes: uint64(c.waiting_bytes),
 		JobBytes: uint64(c.job_bytes), ChainCut: uint64(c.chain_cut_total),
-		Parked: uint64(c.parked), RateWait: duration(c.rate_wait_ms),
+		Parked: uint64(c.parked), RateWait: duration(c.rate_wait_ms), Skipped: uint64(c.skipped_total),
 	}, nil
 }
 

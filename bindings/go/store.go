@@ -37,6 +37,9 @@ type Options struct {
 	EventsMax          int           // events kept for Store.Events; 0: none; up to 2^24
 	Quota              int64         // bytes of all jobs; with more enqueue answers ErrFull; 0: none
 
+	Keys       []Key  // all that payloads may be sealed with; see Store.Keys
+	CurrentKey uint32 // ID of the one that seals new payloads; 0: none does
+
 	// CallsMax bounds how many producing calls, and how many other ones, are inside the library at
 	// once; further goroutines wait in Go. Each of them may hold a thread for as long as it waits
 	// there for a lock, for room or for a disk. 0: 16 + 4 * GOMAXPROCS.
@@ -147,6 +150,11 @@ func (c *core) open(path string, options *Options) error {
 		return err
 	}
 	slot := one[*C.wq_store](a)
+	wipe, err := options.fillKeys(a, o)
+	defer wipe()
+	if err != nil {
+		return err
+	}
 	code := C.wq_store_open_abi(a.cString(path), o, C.WQ_ABI_VERSION, slot, &a.frame.err)
 	if code != C.WQ_OK {
 		return newError("open", &a.frame.err)

@@ -4,7 +4,8 @@
 # Finds the library in $WQ_BUILD_DIR (a build tree of CMake), or else by pkg-config. What is built
 # goes to $WQ_BUILD_DIR/bindings/go or a temporary directory. The last line is "N passed, N failed";
 # exit 0 or 1, or 77 when a tool or the library is not there. With WQ_CONFORMANCE_ONLY=1 only the
-# scripts of tests/conformance are run.
+# scripts of tests/conformance are run. The module outbox has dependencies: if they are neither in
+# the module cache nor to be had, it is skipped with a line that says so.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,6 +40,7 @@ esac
 command -v go >/dev/null 2>&1 || skip "there is no go"
 command -v pkg-config >/dev/null 2>&1 || skip "there is no pkg-config"
 command -v "${CC:-cc}" >/dev/null 2>&1 || skip "there is no C compiler for cgo"
+proxy=$(go env GOPROXY)
 export GOTOOLCHAIN=local GOPROXY=off GOWORK=off
 version=$(go env GOVERSION | sed 's/^go//; s/[^0-9.].*//')
 major=${version%%.*}
@@ -95,7 +97,19 @@ run() { # packages and flags of go test
   sed -n 's/^ *--- FAIL: TestConformance\/\([a-z0-9_]*\) .*/different: \1.ops/p' "$log"
   equal=$(grep -c '^ *--- PASS: TestConformance/' "$log")
   different=$(grep -c '^ *--- FAIL: TestConformance/' "$log")
-  echo "conformance: $equal equal, $different different"
+  [ "$equal$different" = 00 ] || echo "conformance: $equal equal, $different different"
+}
+
+outbox() { # flags of go test
+  cd "$here/outbox" || exit 1
+  if ! go list -deps -test ./... >/dev/null 2>&1 &&
+    ! GOPROXY=$proxy timeout 120 go mod download >"$out/download.log" 2>&1; then
+    echo "skipped: outbox: its modules could not be had: $(tail -n 1 "$out/download.log")"
+    return
+  fi
+  go vet ./...
+  count "go vet of outbox" $?
+  run "$@" ./...
 }
 
 if [ "${WQ_CONFORMANCE_ONLY:-}" = 1 ]; then
@@ -108,8 +122,10 @@ else
   if [ "$long" -eq 1 ]; then
     WQ_TEST_LONG=1 run ./...
     run -race ./...
+    outbox -race
   else
     run ./...
+    outbox
   fi
 fi
 

@@ -22,7 +22,8 @@ type TxnOp struct {
 	options    RowOptions
 }
 
-// TxnEnqueue enqueues a job. It has no unique, debounce or idempotency key (ErrUnsupported).
+// TxnEnqueue enqueues a job. A unique or idempotency key that is held
+// refuses the transaction with Duplicate; a debounced job takes the place of the one before it.
 func TxnEnqueue(q *Queue, job Spec) TxnOp {
 	return TxnOp{kind: C.WQ_TXN_ENQUEUE, queue: q, spec: job}
 }
@@ -67,13 +68,15 @@ type Transacted struct {
 	Results []TxnResult // one for each operation, if the outcome is OK
 	Failed  int         // index of the operation that was refused; -1 if it was none of them
 	LSN     uint64      // 0 if all were checks
+	Holder  uint64      // with Duplicate: the job that holds the key
 }
 
 // Transact does 1 to 10,000 operations in one change: all of them or, if one is refused, none. Every
 // operation is judged by the state before the first.
 //
 // Outcomes: OK; with nothing changed, by the operation Failed: Stale (a settle), Conflict (a
-// condition, no counter, a flow that has ended), Disabled (an enqueue). An error has Failed too.
+// condition, no counter, a flow that has ended), Duplicate (an enqueue, by a job Holder), Disabled (an
+// enqueue). An error has Failed too.
 func (s *Store) Transact(ctx context.Context, ops []TxnOp, opts ...CallOption) (Transacted, error) {
 	const op = "transact"
 	none := Transacted{Failed: -1}
@@ -106,6 +109,9 @@ func (s *Store) Transact(ctx context.Context, ops []TxnOp, opts ...CallOption) (
 	result := Transacted{Outcome: r.outcome, Failed: -1, LSN: r.lsn}
 	if failed := int(a.frame.count); failed < len(ops) && (err != nil || r.outcome != OK) {
 		result.Failed = failed
+	}
+	if r.outcome == Duplicate && result.Failed >= 0 {
+		result.Holder = uint64(out[result.Failed].job_id)
 	}
 	if r.outcome == OK && r.lsn != 0 || err == nil && r.outcome == OK {
 		result.Results = make([]TxnResult, len(ops))
