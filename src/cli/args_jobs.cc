@@ -23,7 +23,7 @@ void add_group(CLI::App& command, PushOptions& o) {
       ->needs("--group");
   command
       .add_option("--overlap", o.overlap,
-                  "If the group is full when its turn comes: skip, or a time to be delayed")
+                  "If its group is full: skip, or a time to be delayed")
       ->type_name("RULE")
       ->needs("--group");
   command.add_option("--tenant", o.tenant, "Tenants of a queue are served by turns")

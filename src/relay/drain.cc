@@ -38,7 +38,8 @@ Drained Relay::drain(uint64_t max_jobs) {
   Drained total;
   uint64_t left = max_jobs;
   while (left > 0 && !total.is_stopped) {
-    if (clock_() < retry_at_ms()) {
+    const int64_t retry_ms = retry_at_ms();
+    if (clock_() < retry_ms) {
       total.is_stopped = true;
       total.text = "not tried again yet: " + health().problem;
       break;

@@ -20,19 +20,19 @@ struct PinnedCode {
 };
 
 constexpr PinnedCode pinned_codes[] = {
-    {0, "ok", CodeClass::outcome},          {1, "empty", CodeClass::outcome},
-    {2, "timeout", CodeClass::outcome},     {3, "stale", CodeClass::outcome},
-    {4, "duplicate", CodeClass::outcome},   {5, "disabled", CodeClass::outcome},
-    {6, "paused", CodeClass::outcome},      {7, "cancelled", CodeClass::outcome},
-    {8, "conflict", CodeClass::outcome},    {-1, "invalid", CodeClass::usage},
-    {-2, "too_large", CodeClass::usage},    {-3, "unsupported", CodeClass::usage},
-    {-4, "version", CodeClass::usage},      {-20, "not_found", CodeClass::state},
-    {-21, "closed", CodeClass::state},      {-22, "forked", CodeClass::state},
-    {-23, "locked", CodeClass::state},      {-24, "read_only", CodeClass::state},
-    {-40, "no_space", CodeClass::limit},    {-41, "full", CodeClass::limit},
-    {-42, "no_memory", CodeClass::limit},   {-60, "io", CodeClass::storage},
-    {-61, "corrupt", CodeClass::storage},   {-62, "poisoned", CodeClass::storage},
-    {-80, "internal", CodeClass::internal},
+    {0, "ok", CodeClass::outcome},         {1, "empty", CodeClass::outcome},
+    {2, "timeout", CodeClass::outcome},    {3, "stale", CodeClass::outcome},
+    {4, "duplicate", CodeClass::outcome},  {5, "disabled", CodeClass::outcome},
+    {6, "paused", CodeClass::outcome},     {7, "cancelled", CodeClass::outcome},
+    {8, "conflict", CodeClass::outcome},   {-1, "invalid", CodeClass::usage},
+    {-2, "too_large", CodeClass::usage},   {-3, "unsupported", CodeClass::usage},
+    {-4, "version", CodeClass::usage},     {-20, "not_found", CodeClass::state},
+    {-21, "closed", CodeClass::state},     {-22, "forked", CodeClass::state},
+    {-23, "locked", CodeClass::state},     {-24, "read_only", CodeClass::state},
+    {-25, "no_key", CodeClass::state},     {-40, "no_space", CodeClass::limit},
+    {-41, "full", CodeClass::limit},       {-42, "no_memory", CodeClass::limit},
+    {-60, "io", CodeClass::storage},       {-61, "corrupt", CodeClass::storage},
+    {-62, "poisoned", CodeClass::storage}, {-80, "internal", CodeClass::internal},
 };
 
 TEST(Code, ValuesNamesAndClassesArePinned) {

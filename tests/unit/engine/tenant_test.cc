@@ -347,6 +347,18 @@ struct Naive {
     }
     return nullptr;
   }
+  // Whether it is the first job of its line, a group's or a tenant's, and of the most urgent ones.
+  bool may_be_next(const std::string& payload) const {
+    const Item* expected = next();
+    std::set<std::pair<std::string, std::string>> met;  // lines: a group, or a tenant without one
+    for (const auto& [held_payload, item] : held) met.emplace(item.spec.group, "");
+    for (const Item& item : ready) {
+      if (!expected || item.spec.priority != expected->spec.priority) continue;
+      const std::string tenant = item.spec.group.empty() ? "of " + item.spec.tenant : "";
+      if (met.emplace(item.spec.group, tenant).second && item.payload == payload) return true;
+    }
+    return false;
+  }
   Item take_ready(const std::string& payload) {
     const auto found = std::find_if(ready.begin(), ready.end(),
                                     [&](const Item& item) { return item.payload == payload; });
@@ -357,7 +369,7 @@ struct Naive {
   void lease(const std::string& payload) {
     const Item item = take_ready(payload);
     std::list<std::string>& ring = rings[item.spec.priority];
-    ring.splice(ring.end(), ring, ring.begin());
+    ring.splice(ring.end(), ring, std::find(ring.begin(), ring.end(), item.spec.tenant));
     settle();
     held[payload] = item;
     settle();
@@ -381,7 +393,11 @@ class TenantRandomTest : public TenantTest {
     ASSERT_EQ(jobs.empty(), naive_.next() == nullptr);
     for (const JobView& job : jobs) {
       ASSERT_NE(naive_.next(), nullptr);
-      ASSERT_EQ(payload_of(job), naive_.next()->payload);
+      if (cold_) {
+        ASSERT_TRUE(naive_.may_be_next(payload_of(job))) << payload_of(job);
+      } else {
+        ASSERT_EQ(payload_of(job), naive_.next()->payload);
+      }
       held_[payload_of(job)] = Token{job.id, job.generation};
       naive_.lease(payload_of(job));
     }
@@ -428,14 +444,20 @@ class TenantRandomTest : public TenantTest {
 
   Prng prng_{test_seed()};
   Naive naive_;
+  // While the first job of a group is only on the disk, its tenant is a hint (gate.h), which is put
+  // right when the line is read. So with cold jobs that tenant may come in at the end of a round:
+  // who is next is known within a round only. Without them it is known exactly.
+  const bool cold_ = prng_.below(2) == 0;
   std::map<std::string, JobId> ids_;
 };
 
 TEST_P(TenantRandomTest, RandomOperationsGiveWhatAListGives) {
-  ASSERT_TRUE(harness_.close().ok());
-  harness_.options().engine.lane_window = 16;
-  harness_.options().engine.memory_budget_bytes = 1;  // everything that may leave memory does
-  ASSERT_TRUE(harness_.open().ok());
+  if (cold_) {
+    ASSERT_TRUE(harness_.close().ok());
+    harness_.options().engine.lane_window = 16;
+    harness_.options().engine.memory_budget_bytes = 1;  // everything that may leave memory does
+    ASSERT_TRUE(harness_.open().ok());
+  }
   QueueConfig config;
   config.max_retries = 1'000;
   const QueueId q = harness_.queue("q", config, config_max_retries);
@@ -454,7 +476,8 @@ TEST_P(TenantRandomTest, RandomOperationsGiveWhatAListGives) {
     } else if (what == 88) {
       if (prng_.below(4) == 0) clear_ready(q);
     } else if (what < 98) {
-      disturb(static_cast<int>(what - 89) / 2);
+      const int how = static_cast<int>(what - 89) / 2;
+      disturb(cold_ ? how : how % 2);  // after a restart all are cold
     } else {
       harness_.expect_sound();
     }
