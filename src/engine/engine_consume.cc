@@ -199,8 +199,8 @@ void Engine::let_picked_go() {
       }
     }
     gate->picked = 0;
-    if (gate->lines.empty()) state_.settle_gate(*gate);  // may have been made for this lease
     gate->passed_over = false;
+    if (gate->lines.empty()) state_.settle_gate(*gate);  // made for this lease: it may go
   }
   picked_.clear();
 }
