@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ var jobOps = map[string]func(*runner, *line){
 	},
 	"until": func(r *runner, l *line) {
 		q, token := r.job(l)
-		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
 			job, err := q.Get(ctx, token.ID)
 			if err == nil && job.State.String() == l.need("state") {
 				r.print("ok")

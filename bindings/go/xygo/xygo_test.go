@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,7 +83,7 @@ func stats(t testing.TB, s *xygo.Service) xygo.TopicStats {
 
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
