@@ -457,7 +457,20 @@ def planted_hooks(tree):
             yield Problem(PLANTS, 1, "planted", f"{name} has no hook")
 
 
+SLEEPS = re.compile(r"\b(?:time\.[sS]leep|thread::sleep)\(")
+
+
+def no_sleeps_in_bindings(tree):
+    """The ban on sleeps, for the other languages."""
+    for path, text in tree.files.items():
+        if not matches(path, ("bindings/*", "tests/*")) or not path.endswith((".go", ".rs", ".py")):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if SLEEPS.search(line) and path != "tests/tidy/tidy_test.py":
+                yield Problem(path, number, "sleep", "sleeps; wait for a condition, or give way")
+
+
 RULES = (text_shape, ascii_only, no_marks, no_machine_paths, file_length, function_length,
          include_direction, third_party, banned_calls, file_header, listed_sources, reached_tests,
-         reached_bindings,
+         reached_bindings, no_sleeps_in_bindings,
          links_lead_somewhere, api_documentation, export_map, code_values, planted_hooks)

@@ -282,6 +282,12 @@ class FileRules(TidyCase):
                    "unreached_bindings", "bindings/go/sub/test.sh")
         self.fires(files, "unreached_bindings")
 
+    def test_sleeps_in_bindings(self):
+        for path, code in (("bindings/go/a_test.go", "time.Sleep(d)"),
+                           ("bindings/rust/tests/a.rs", "thread::sleep(d);"),
+                           ("bindings/python/tests/a.py", "time.sleep(1)")):
+            self.fires({path: code + "\n"}, "sleep", path, 1)
+
 
 class ApiRules(TidyCase):
     def header(self, text):
