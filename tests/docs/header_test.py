@@ -1,5 +1,5 @@
-"""The table of contents of include/wq.h (ctest label: tidy): each part of the header stands in it, in
-order, with one line; and what the header calls a part elsewhere is one."""
+"""The table of contents of include/wq.h (ctest label: tidy): each part of the header stands in it,
+in order, with one line, and it names no other."""
 
 import os
 import re

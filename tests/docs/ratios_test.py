@@ -1,6 +1,6 @@
-"""The table of costs in docs/guides/durability.md is that of bench/RESULTS.md, which is measured anew
-now and then on machines that differ (ctest label: tidy): each ratio within a factor of three. --write
-puts in what was measured."""
+"""The table of costs in docs/guides/durability.md is that of bench/RESULTS.md, which is measured
+anew now and then on machines that differ (ctest label: tidy): each ratio within a factor of three.
+--write puts in what was measured."""
 
 import argparse
 import os

@@ -4,9 +4,9 @@ that they name exists, each row names one, and no number is missing that wq has 
     tables_test.py            all tables
     tables_test.py --self     the checks themselves, on tables that are wrong
 
-What a table names stands between backticks, in a column whose head begins with "Test": a transcript,
-a test program, `Suite.Test` with * for any text, the name of a test behind its program, a method of a
-Python test, a test in Go, a path."""
+What a table names stands between backticks, in a column whose head begins with "Test": a
+transcript, a test program, `Suite.Test` with * for any text, the name of a test behind its program,
+a method of a Python test, a test in Go, a path."""
 
 import argparse
 import fnmatch

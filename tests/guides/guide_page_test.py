@@ -86,7 +86,8 @@ class GuidePage(unittest.TestCase):
             self.assertEqual(printed["at"], "1\n")
 
     def test_writes_over_nothing(self):
-        blocks = guide_page.blocks("```c file=x.c\n```\n```sh\necho x\n```\n```c file=x.c\n```\n")[0]
+        page = "```c file=x.c\n```\n```sh\necho x\n```\n```c file=x.c\n```\n"
+        blocks = guide_page.blocks(page)[0]
         code, printed = self.run_blocks(blocks)
         self.assertEqual((code, printed["2"]), (1, "x.c is there already\n"))
 

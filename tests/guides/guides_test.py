@@ -1,5 +1,5 @@
-"""Runs the pages that newcomers read as they stand there (ctest label: guides): each fenced block of
-README.md and docs/guides/*.md, in order, in one shell per page, in a directory of its own.
+"""Runs the pages that newcomers read as they stand there (ctest label: guides): each fenced block
+of README.md and docs/guides/*.md, in order, in one shell per page, in a directory of its own.
 
     guides_test.py form                              what the fences of all pages say
     guides_test.py run PAGE --build DIR --work DIR   one page; exit code 77 where it can not be run
