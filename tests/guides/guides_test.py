@@ -332,7 +332,7 @@ def main():
     parser.add_argument("page", nargs="?", choices=sorted(PAGES))
     parser.add_argument("--build", help="build tree with the library and the program")
     parser.add_argument("--work", help="directory to work in")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     try:
         if args.what == "form":
             check_form()
