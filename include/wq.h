@@ -92,8 +92,8 @@ done:
     4. Handles. The types under "handles and bytes" are opaque. Each has one closing call, which
        takes the address of your pointer, sets it to NULL, cannot fail, and does nothing when the
        pointer is NULL already. Handles may be closed in any order: what a child needs of its parent
-       lives until the child is closed. A NULL handle is WQ_E_INVALID. Use of a handle whose store
-       (or queue handle) was closed is WQ_E_CLOSED.
+       lives until the child is closed, and what was read outlives the store. A NULL handle is
+       WQ_E_INVALID. Use of a handle whose store (or queue handle) was closed is WQ_E_CLOSED.
     5. Bytes in. Pointer and length, read during the call only, never kept. (NULL, 0) is empty. Any
        byte is legal in payloads, header values, keys and error texts. Names are UTF-8 and a length.
     6. Bytes out. Views into the handle that they were got from (a batch, a list, a page, a text),
@@ -181,6 +181,8 @@ done:
    settle: a late worker gets WQ_STALE and changes nothing.
    Threads: store, queue, completion queue and cancel handles may be shared by all threads. What was
    read (a batch, a list, a page, a text) and a wq_call belong to one thread at a time.
+   Callbacks run on the calling thread, with no lock held. They return 0 to go on, anything else to
+   stop, and do not throw. What they are given is valid until they return.
    Closing: wq_store_close wakes callers blocked in the store (they get WQ_E_CLOSED) and waits until
    they have left. Do not close from inside a callback.
    Fork: a child process must not use handles opened before the fork; each call answers WQ_E_FORKED,
@@ -623,7 +625,7 @@ WQ_API size_t wq_list_count(const wq_list *list);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_list_name(const wq_list *list, size_t i, wq_bytes *name);
 
-/* Free a list and set *list to NULL. The store may be closed already.
+/* Free a list and set *list to NULL.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *list.
  * Since: 0.1.   Stability: stable. */
@@ -741,7 +743,6 @@ WQ_API int32_t wq_queue_open(wq_store *store, const void *name, size_t name_len,
 
 /* Close a queue handle and set *queue to NULL. The queue itself is untouched.
  * A thread that waits in wq_lease on this handle returns WQ_E_CLOSED.
- * The store may be closed already.
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until blocked leases have left.   Owns: frees *queue.
  * Since: 0.1.   Stability: stable. */
@@ -1136,7 +1137,7 @@ WQ_API int32_t wq_batch_job(const wq_batch *batch, size_t i, wq_job *job);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_batch_header(const wq_batch *batch, size_t i, size_t h, wq_header *header);
 
-/* Free a batch and set *batch to NULL. Leases are not touched. The store may be closed already.
+/* Free a batch and set *batch to NULL. Leases are not touched.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *batch.
  * Since: 0.1.   Stability: stable. */
@@ -1446,9 +1447,8 @@ WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, 
 #define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
 #define WQ_DEAD_DRY_RUN 2u /* only count */
 
-/* Called before each step of a bulk change, on the calling thread, with no lock held: how many were
- * changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It must
- * not throw, and may use the store. */
+/* Called before each step of a bulk change: how many were changed and how many were looked at so
+ * far. It may use the store. */
 typedef int32_t (*wq_dead_progress)(uint64_t changed, uint64_t examined, void *ctx);
 
 /* Which dead letters a bulk change is about. Conditions are mandatory: at least one of reason,
@@ -1518,8 +1518,7 @@ WQ_API int32_t wq_dead_remove_many(wq_queue *queue, const wq_dead_filter *filter
 WQ_API int32_t wq_cq_open(wq_store *store, wq_cq **cq, wq_error *err);
 
 /* Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes they
- * tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED. The store may be closed
- * already.
+ * tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED.
  * Returns: nothing.
  * Durability: none.   Thread: any.   Blocks: until pollers have left.   Owns: frees *cq.
  * Since: 0.1.   Stability: stable. */
@@ -1933,7 +1932,7 @@ WQ_API size_t wq_crons_count(const wq_crons *crons);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_crons_at(const wq_crons *crons, size_t i, wq_cron *cron);
 
-/* Free a list and set *crons to NULL. The store may be closed already.
+/* Free a list and set *crons to NULL.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *crons.
  * Since: 0.1.   Stability: stable. */
@@ -2118,7 +2117,7 @@ WQ_API size_t wq_kv_page_count(const wq_kv_page *page);
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_kv_page_row(const wq_kv_page *page, size_t i, wq_kv_row *row);
 
-/* Free a page and set *page to NULL. The store may be closed already.
+/* Free a page and set *page to NULL.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *page.
  * Since: 0.1.   Stability: stable. */
@@ -2490,7 +2489,7 @@ WQ_API int32_t wq_store_metrics(wq_store *store, wq_text **text, wq_error *err);
  * Since: 0.1.   Stability: stable. */
 WQ_API wq_bytes wq_text_bytes(const wq_text *text);
 
-/* Free a text and set *text to NULL. The store may be closed already.
+/* Free a text and set *text to NULL.
  * Returns: nothing.
  * Durability: none.   Thread: one at a time.   Blocks: no.   Owns: frees *text.
  * Since: 0.1.   Stability: stable. */
@@ -2498,8 +2497,7 @@ WQ_API void wq_text_free(wq_text **text);
 
 /* ======================================================================================= backup */
 
-/* Called now and then with the bytes done and to do, on the calling thread, with no lock held.
- * Returns 0 to go on, anything else to stop. It must not throw. */
+/* Called now and then with the bytes done and to do. */
 typedef int32_t (*wq_progress)(uint64_t done_bytes, uint64_t total_bytes, void *ctx);
 
 typedef struct wq_backup_options {
@@ -2687,8 +2685,7 @@ typedef struct wq_export_item {
 } wq_export_item;
 #define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
 
-/* Called for each item of an export, on the calling thread, with no lock held. Valid during the
- * callback only. Returns 0 to go on, anything else to stop. It must not throw. */
+/* Called for each item of an export. */
 typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 
 /* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
@@ -2772,7 +2769,7 @@ WQ_API int32_t wq_import_end(wq_store *store, wq_error *err);
 #define WQ_REPAIR_LOST 5u      /* the same: they were there, and nothing of them can be read */
 #define WQ_REPAIR_UNCERTAIN 6u /* the same, among those found: they may have gone on or ended */
 
-/* One thing that a look at a damaged store has found. Valid during the callback only. */
+/* One thing that a look at a damaged store has found. */
 typedef struct wq_repair_finding {
   uint32_t struct_size;
   uint32_t kind;   /* WQ_REPAIR_... */
@@ -2789,8 +2786,7 @@ typedef struct wq_repair_finding {
 #define WQ_REPAIR_FINDING_INIT \
   {sizeof(wq_repair_finding), 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
 
-/* Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
- * must not throw. */
+/* Called for each finding. */
 typedef int32_t (*wq_repair_visit)(const wq_repair_finding *finding, void *ctx);
 
 typedef struct wq_repair_report {
@@ -2819,7 +2815,7 @@ typedef struct wq_repair_report {
 WQ_API int32_t wq_store_repair(const char *path, const char *new_path, wq_repair_visit visit,
                                void *ctx, wq_repair_report *report, wq_error *err);
 
-/* One record of the log, for inspection. Valid during the callback only. */
+/* One record of the log, for inspection. */
 typedef struct wq_log_record {
   uint32_t struct_size;
   uint32_t reserved_0;
@@ -2833,8 +2829,7 @@ typedef struct wq_log_record {
 } wq_log_record;
 #define WQ_LOG_RECORD_INIT {sizeof(wq_log_record), 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, {NULL, 0}}
 
-/* Called for each record, on the calling thread, with no lock held. Returns 0 to go on, anything
- * else to stop. It must not throw. */
+/* Called for each record. */
 typedef int32_t (*wq_log_visit)(const wq_log_record *record, void *ctx);
 
 /* Read the log of the store in directory `path` from its oldest record, and call `visit` for each.
