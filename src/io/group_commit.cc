@@ -40,7 +40,7 @@ bool SegmentLogImpl::may_flush(Durability level) const {
   if (!barrier_.taken) return true;
   const bool same_segment =
       active_.runs().empty() || active_.runs().back().place.seq == written_seq_;
-  return level == Durability::process && same_segment;
+  return level == Durability::process && (same_segment || WQ_PLANTED(barriers_at_once));
 }
 
 // For the background flusher: what is wanted and can be done now.
@@ -133,7 +133,8 @@ Status SegmentLogImpl::end_write(Status status, const WriteOutcome& outcome, boo
 void SegmentLogImpl::end_barrier(const Status& status) {
   if (!status.ok()) fail(status);
   if (status.ok() && failure_.ok()) {
-    const Lsn durable = std::max(barrier_.last, durable_lsn_.load(std::memory_order_relaxed));
+    const Lsn covered = WQ_PLANTED(late_record_durable) ? process_lsn() : barrier_.last;
+    const Lsn durable = std::max(covered, durable_lsn_.load(std::memory_order_relaxed));
     durable_lsn_.store(durable, std::memory_order_release);
   }
   barrier_.taken = false;

@@ -382,7 +382,8 @@ TEST(GroupCommit, NoSegmentEndsWhileABarrierIsUnderWay) {
   const std::string large(12'000, 'x');
   ASSERT_TRUE(log->append(as_bytes(large)).ok());  // does not fit behind the others
   std::thread lease([&] { EXPECT_EQ(log->wait(3, Durability::process).code(), Code::poisoned); });
-  wait_until_asleep(*log.log, 1);
+  while (log->stats().waiters == 0 && gate.held() == 1) std::this_thread::yield();
+  EXPECT_EQ(gate.held(), 1u) << "it is in the device as well";
   gate.open();
   acks.join();
   lease.join();
