@@ -15,6 +15,7 @@ Needs of a page are in PAGES. A block whose fence needs a tool that is not there
 import argparse
 import contextlib
 import fcntl
+import functools
 import os
 import shutil
 import signal
@@ -108,11 +109,19 @@ def node_is_usable():
         ["node", os.path.join(ROOT, "bindings", "node", "build.js"), "--headers"]) is not None
 
 
+@functools.lru_cache(maxsize=None)
+def cargo_gets_crates(*options):
+    """Cargo wants to know of optional crates too, from its registry or from what it has."""
+    return output_of(["cargo", "fetch", "--locked", "--quiet", "--manifest-path",
+                      os.path.join(ROOT, "bindings", "rust", "Cargo.toml"), *options]) is not None
+
+
 CHECKS = {
     "python": (python_with_what_a_build_needs, "a python3 with Python.h, cffi, setuptools, wheel"),
     "go": (go_is_new_enough, "go 1.23 or later"),
     "node": (node_is_usable, "node 18 or later with its headers"),
-    "cargo": (lambda: output_of(["cargo", "--version"]), "cargo"),
+    "cargo": (lambda: cargo_gets_crates() or cargo_gets_crates("--offline"),
+              "cargo, or the crates of Cargo.lock can not be had"),
     "redis": (redis_server.program, "redis-server"),
     "hiredis": (lambda: output_of(["pkg-config", "--exists", "hiredis"]) is not None, "hiredis"),
 }
@@ -183,7 +192,7 @@ def make_programs(directory, prefix, redis):
         os.symlink(python, os.path.join(directory, "python3"))
 
 
-def environment(build, home, programs, servers):
+def environment(needs, build, home, programs, servers):
     """That of a newcomer: nothing of wq is set. Caches of tool chains stay where they are, or each
     page would fill its own."""
     real = os.path.expanduser("~")
@@ -199,6 +208,8 @@ def environment(build, home, programs, servers):
     env.update(HOME=home, PATH=f"{programs}:{build}/bin:{env['PATH']}", LC_ALL="C.UTF-8",
                GOTOOLCHAIN="local", GOWORK="off", CARGO_TERM_COLOR="never", NO_COLOR="1",
                PYTHONDONTWRITEBYTECODE="1", **servers)
+    if "cargo" in needs and not cargo_gets_crates():
+        env["CARGO_NET_OFFLINE"] = "true"
     for name in ("PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "GOPATH"):
         env.pop(name, None)
     return env
@@ -295,7 +306,7 @@ def run_page(page, build, work):
         make_programs(programs, prefix, servers.get("WQ_REDIS", "").removeprefix("unix://"))
         log = os.path.join(place, "log")
         code = run_script(guide_page.script(blocks, outputs, without), clone,
-                          environment(build, home, programs, servers), log)
+                          environment(PAGES[page], build, home, programs, servers), log)
     judge(page, blocks, outputs, code, log)
     ran = len(os.listdir(outputs)) - 1
     shutil.rmtree(place)
