@@ -317,10 +317,9 @@ Offset<Vector<Offset<fb::SettleItem>>> Encoder::Impl::put_settles(
 }
 
 // Fields that no command has which a job meets on its way without accidents: enqueue, lease, ack.
-constexpr uint32_t fields_of_few = field_parts | field_delays | field_note | field_kv |
-                                   field_imports | field_row | field_config | field_name |
-                                   field_batch | field_states | field_unclean | field_priority |
-                                   field_cron;
+constexpr uint32_t fields_of_few =
+    field_parts | field_delays | field_note | field_kv | field_imports | field_row | field_config |
+    field_name | field_batch | field_states | field_unclean | field_priority | field_cron;
 
 // What of them is put before the table of the command is begun.
 struct Encoder::Impl::FewParts {

@@ -12,7 +12,8 @@
 namespace wq {
 
 State::~State() {
-  jobs_.for_each([this](Job* job) { pool_.free(job); });  // nothing looks at the table or a list any more
+  // Nothing looks at the table or a list any more.
+  jobs_.for_each([this](Job* job) { pool_.free(job); });
 }
 
 // ---- queues

@@ -175,7 +175,7 @@ void SegmentLogImpl::fail(const Status& cause) {
   failed_.store(true, std::memory_order_release);
 }
 
-bool SegmentLogImpl::sleep_for(Turn& turn, uint64_t number, int64_t* left_ns) {
+bool SegmentLogImpl::sleep_until_over(Turn& turn, uint64_t number, int64_t* left_ns) {
   const size_t set = number & 1;
   const uint64_t round = turn.rounds[set];
   const int64_t from_ns = clock_.mono_ns();

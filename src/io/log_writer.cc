@@ -36,7 +36,7 @@ Status LogWriter::write(AppendBuffer& group, bool barrier, Lsn durable_lsn, Writ
     const bool last = &run == &group.runs().back();
     WQ_TRY(write_run(group, run, barrier && last, outcome));
   }
-  if (group.empty() && barrier && unsynced(*outcome)) outcome->unsynced = file_;
+  if (group.empty() && barrier && unsynced(*outcome)) outcome->unsynced = file_.get();
   return Code::ok;
 }
 
@@ -70,7 +70,7 @@ Status LogWriter::write_run(AppendBuffer& group, const AppendRun& run, bool barr
   last_lsn_ = run.last_lsn;
   outcome->written_bytes += bytes;
   if (barrier && plain) outcome->durable_lsn = last_lsn_;
-  if (barrier && !plain && !WQ_PLANTED(power_without_barrier)) outcome->unsynced = file_;
+  if (barrier && !plain && !WQ_PLANTED(power_without_barrier)) outcome->unsynced = file_.get();
   return Code::ok;
 }
 
@@ -83,8 +83,8 @@ Result<std::string> LogWriter::write_header(const SegmentHeader& header,
   WQ_TRY_SET(file_, io_.open(path, spare ? OpenMode::read_write : OpenMode::create));
   if (!spare) WQ_TRY(file_->resize(header.segment_bytes));
   WQ_TRY(write_fully(*queue_, *file_, block, 0, WriteMode::kernel));
-  const bool unsynced = WQ_PLANTED(segment_header_unsynced) || WQ_PLANTED(segment_renamed_early);
-  if (!unsynced) WQ_TRY(file_->sync());
+  const bool later = WQ_PLANTED(segment_header_unsynced) || WQ_PLANTED(segment_renamed_early);
+  if (!later) WQ_TRY(file_->sync());
   last_hash_ = hash;
   return path;
 }

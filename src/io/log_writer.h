@@ -28,9 +28,10 @@ struct LiveSegment {
 };
 
 struct WriteOutcome {
-  Lsn durable_lsn = 0;             // may have grown even without a barrier, by a rotation
+  Lsn durable_lsn = 0;  // may have grown even without a barrier, by a rotation
   // The barrier that is left to do: a sync of this file covers all that was written. Null: none.
-  std::shared_ptr<File> unsynced;
+  // It stays open until a write goes on to another segment, which waits for the barrier.
+  File* unsynced = nullptr;
   uint64_t written_bytes = 0;      // headers and padding included
   std::vector<LiveSegment> begun;  // the group went on to these
 };
@@ -42,8 +43,9 @@ class LogWriter {
             const StoreUuid& uuid, const LogSegment* previous);
 
   // Seals and writes all runs. With `barrier`, they are durable afterwards; but where earlier calls
-  // left more in the kernel than `durable_lsn`, one barrier has to cover all of it, and that is left
-  // to the caller, who need not keep others from writing meanwhile: see WriteOutcome::unsynced.
+  // left more in the kernel than `durable_lsn`, one barrier has to cover all of it, and that is
+  // left to the caller, who need not keep others from writing meanwhile: see
+  // WriteOutcome::unsynced.
   Status write(AppendBuffer& group, bool barrier, Lsn durable_lsn, WriteOutcome* outcome);
   // The segment that the last group went to; a group for another one begins with a barrier.
   uint64_t segment() const { return seq_; }
@@ -64,7 +66,7 @@ class LogWriter {
   const std::string log_directory_;
   const StoreUuid uuid_;
 
-  std::shared_ptr<File> file_;  // null until the first write of this run
+  std::unique_ptr<File> file_;  // null until the first write of this run
   // The same file once more, past the page cache; null where the file system has no such thing.
   std::unique_ptr<File> direct_;
   uint32_t plain_barriers_ = 0;  // groups in a row that found nothing unsynced before them

@@ -1,5 +1,5 @@
-// SegmentLog: append, wait, background flushing, reading, trimming. What a flush is, and who does it:
-// group_commit.cc. How it is opened: log_open.cc.
+// SegmentLog: append, wait, background flushing, reading, trimming. What a flush is, and who does
+// it: group_commit.cc. How it is opened: log_open.cc.
 #include "io/segment_log_impl.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
     }
     Turn& turn = level == Durability::power ? barrier_ : write_;
     const int64_t before_ns = left_ns;
-    const bool in_time = sleep_for(turn, turn.covering(lsn), &left_ns);
+    const bool in_time = sleep_until_over(turn, turn.covering(lsn), &left_ns);
     waited_ns += before_ns - left_ns;
     if (!in_time) {
       if (timeout_ms < 0) {
@@ -184,7 +184,7 @@ Status SegmentLogImpl::wait_for_room() {
       flush_group(Durability::process);
     } else {
       Turn& turn = write_.taken ? write_ : barrier_;
-      sleep_for(turn, turn.number, &left_ns);
+      sleep_until_over(turn, turn.number, &left_ns);
     }
   }
   return Code::ok;
@@ -360,7 +360,7 @@ Status SegmentLogImpl::close() {
   while (write_.taken || barrier_.taken) {
     Turn& turn = write_.taken ? write_ : barrier_;
     int64_t left_ns = day_ns;
-    sleep_for(turn, turn.number, &left_ns);
+    sleep_until_over(turn, turn.number, &left_ns);
   }
   WQ_TRY(failure_);
   const Lsn last = last_lsn_.load(std::memory_order_relaxed);

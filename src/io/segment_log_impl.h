@@ -104,7 +104,7 @@ class SegmentLogImpl final : public SegmentLog {
   Status account(const WriteOutcome& outcome) WQ_REQUIRES(mutex_);
   void count_flush(bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
   void fail(const Status& cause) WQ_REQUIRES(mutex_);
-  bool sleep_for(Turn& turn, uint64_t number, int64_t* left_ns) WQ_REQUIRES(mutex_);
+  bool sleep_until_over(Turn& turn, uint64_t number, int64_t* left_ns) WQ_REQUIRES(mutex_);
   CondVar* next_flusher() WQ_REQUIRES(mutex_);
   void tell(bool write_over, bool barrier_over) WQ_REQUIRES(mutex_);
   void pass_turn_on() WQ_REQUIRES(mutex_);

@@ -321,7 +321,8 @@ TEST(GroupCommit, WhoNeedsNoDeviceDoesNotWaitForABarrier) {
   SimDisk disk = make_store_disk();
   OpenLog log = open_log(disk, large_options());
   append_record(*log.log);
-  ASSERT_TRUE(log->wait(1, Durability::process).ok());  // so a barrier has to cover more than one write
+  // A barrier has to cover more than one write then.
+  ASSERT_TRUE(log->wait(1, Durability::process).ok());
   SimGate gate(disk, sim_fdatasync, ".seg");
   append_record(*log.log);
   std::thread acks([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
@@ -367,7 +368,7 @@ TEST(GroupCommit, ABarrierCoversWhatWasThereWhenItBegan) {
   EXPECT_EQ(check_records(*again.log, 1), 3u);
 }
 
-// The end of a segment needs a barrier of its own. Were it asked for while another one is under way,
+// The end of a segment needs a barrier of its own. Were it asked for while another is under way,
 // the kernel could tell a failure to that one only, and this one would be believed.
 TEST(GroupCommit, NoSegmentEndsWhileABarrierIsUnderWay) {
   SimDisk disk = make_store_disk();
