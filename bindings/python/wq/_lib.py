@@ -70,6 +70,11 @@ def text_of(chars: Any) -> str:
     return str(ffi.string(chars).decode("utf-8", "replace"))
 
 
+def chars_text(chars: Any, size: int) -> str:
+    """A text in a field of chars, which may have any byte in it, NUL as well."""
+    return bytes(ffi.buffer(chars, size)).decode("utf-8", "replace")
+
+
 def bytes_of(view: Any) -> bytes:
     """A copy of a wq_bytes."""
     return bytes(ffi.buffer(view.data, view.len)) if view.len else b""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 from . import _constants as k
 from . import times
-from ._lib import (U64, BytesLike, bytes_of, data_bytes, ffi, lib, name_of, number, set_bytes,
-                   text_bytes)
+from ._lib import (U64, BytesLike, bytes_of, code_of, data_bytes, ffi, lib, name_of, number,
+                   set_bytes, text_bytes)
 from .call import Level
 from .errors import Code, make_error
 from .times import Duration
@@ -215,8 +215,40 @@ class Job:
 
     @property
     def parked(self) -> bool:
-        """Ready, but no slot of its group is free for it."""
+        """Ready, but no slot of its group is free for it, or its rate key is used up or cools
+        down."""
         return bool(self._raw.parked)
+
+    @property
+    def tenant(self) -> bytes:
+        """Its tenant; empty: none."""
+        return bytes_of(self._raw.tenant)
+
+    @property
+    def rate_key(self) -> bytes:
+        """Its rate key; empty: none."""
+        return bytes_of(self._raw.rate_key)
+
+    @property
+    def rate_cost(self) -> int:
+        """How much of the rate of its key it uses up."""
+        return int(self._raw.rate_cost)
+
+    @property
+    def sealed(self) -> bool:
+        """Its payload is stored encrypted."""
+        return bool(self._raw.flags & k.JOB_ENCRYPT)
+
+    @property
+    def key_id(self) -> int:
+        """The key that its payload is sealed with; 0: it is not sealed."""
+        return int(self._raw.key_id)
+
+    @property
+    def payload_code(self) -> Code:
+        """OK, or why `payload` is empty though it has one: NO_KEY, CORRUPT, NO_MEMORY. A job that
+        was leased has its payload."""
+        return code_of(self._raw.payload_code)
 
     # ---- settling -------------------------------------------------------------------------------
 

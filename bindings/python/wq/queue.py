@@ -15,7 +15,7 @@ from typing import (TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequ
 from . import _constants as k
 from . import times
 from ._lib import (NULL, U64, BytesLike, Handle, code_of, data_bytes, error_of, ffi, from_handle,
-                   lib, name_bytes, name_of, new, new_array, number, text_bytes)
+                   chars_text, lib, name_bytes, name_of, new, new_array, number, text_bytes)
 from .call import Level, call_of
 from .cancel import CancelToken
 from .config import ConfigOptions, QueueConfig, config_from, config_struct
@@ -375,7 +375,8 @@ class Queue(Handle):
         count, room = ffi.new("size_t *"), 64
         errors = new_array("wq_queue_error", room)
         self._do(lib.wq_queue_get_errors, errors, room, ffi.sizeof("wq_queue_error"), count)
-        return [from_c(QueueError, errors[i]) for i in range(count[0])]
+        return [from_c(QueueError, one, text=chars_text(one.text, one.text_len))
+                for one in errors[0:count[0]]]
 
     @property
     def dead(self) -> DeadLetters:
