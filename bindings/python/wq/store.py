@@ -19,8 +19,8 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Mapping, Optio
 
 from . import _constants as k
 from . import times
-from ._lib import (NULL, U64, BytesLike, Handle, call_free, code_of, data_bytes, error_of, ffi,
-                   lib, name_of, new, new_array, number, path_bytes, text_from)
+from ._lib import (NULL, U64, BytesLike, Handle, call_free, close_at_exit, code_of, data_bytes,
+                   error_of, ffi, lib, name_of, new, new_array, number, path_bytes, text_from)
 from .call import Level, call_of
 from .callback import Progress
 from .cancel import CancelToken, interruptible, waiting
@@ -88,6 +88,7 @@ class Store(Handle):
     def __init__(self, ptr: Any, path: Path) -> None:
         super().__init__(ptr, "store")
         self.path = path
+        close_at_exit(self)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, expire_leases: bool = False,

@@ -112,7 +112,8 @@ fn run(level: &str, batch: usize, jobs: usize, dir: &str) -> Result<bool> {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let numbers = args.get(2..4).map(|words| (words[0].parse::<usize>(), words[1].parse::<usize>()));
+    let numbers =
+        args.get(2..4).map(|words| (words[0].parse::<usize>(), words[1].parse::<usize>()));
     let (Some((Ok(batch), Ok(jobs))), 5) = (numbers, args.len()) else {
         eprintln!("usage: wq-bench memory|power BATCH JOBS DIRECTORY");
         exit(2);
