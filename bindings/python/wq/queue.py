@@ -226,8 +226,7 @@ class Queue(Handle):
     def ack_many(self, jobs: Iterable[Token], *, durability: Level = None) -> SettledMany:
         """Ack many jobs of this queue in one change: settle_many for the most frequent case."""
         tokens = list(jobs)
-        plain = set(map(type, tokens)) == {Job}
-        if plain:
+        if set(map(type, tokens)) == {Job}:
             ids = list(map(_ID, tokens))
             generations = list(map(_GENERATION, tokens))
         else:
@@ -237,7 +236,7 @@ class Queue(Handle):
         result = self._items(codes, lib.wqpy_ack_tokens, ids, generations, len(ids), codes,
                              call_of(durability))
         for token in tokens:
-            if plain or isinstance(token, Job):
+            if isinstance(token, Job):
                 token._settled = True
         return result
 
