@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""surface.py [DIRECTORY]: does the crate wq reach all of wq.h? See bindings/api/surface.py for the question.
+"""surface.py [DIRECTORY]: does the crate wq reach all of wq.h? See bindings/api/surface.py for the
+question.
 A copy of the crates has each field of wq-sys deprecated; one `cargo check` of it tells which of
 them the crate wq uses. WQ_BUILD_DIR or pkg-config as for test.sh. The copy is made in
 DIRECTORY, which spares a later run the compiling of what others wrote."""

@@ -217,7 +217,8 @@ class Runner:
                            ("chain_count", job.chain_count),
                            ("flow_cancelled", job.flow_cancelled), ("group", job.group),
                            ("parked", job.parked), ("tenant", job.tenant),
-                           ("rate_key", job.rate_key), ("rate_cost", job.rate_cost if job.rate_key else 0))
+                           ("rate_key", job.rate_key),
+                           ("rate_cost", job.rate_cost if job.rate_key else 0))
                 + key_text(job.key_id, "payload_code", job.payload_code))
 
     # ---- running --------------------------------------------------------------------------------

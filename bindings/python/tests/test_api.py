@@ -33,8 +33,8 @@ SOURCES = os.path.join(HERE, "..", "wq")
 MODULES = (aio, call, cancel, completion, config, cron, dead, flow, history, job, kv, queue, spec,
            store, transact, types, wq._lib)
 # Small structs that are read in place, not as a whole: the file that does.
-READ_IN = {"wq_enqueued": "queue.py", "wq_txn_result": "transact.py", "wq_event.code": "completion.py",
-           "wq_event.user_data": "completion.py",
+READ_IN = {"wq_enqueued": "queue.py", "wq_txn_result": "transact.py",
+           "wq_event.code": "completion.py", "wq_event.user_data": "completion.py",
            "wq_error": "_lib.py", "wq_dead_report": "dead.py", "wq_call": "call.py",
            "wq_event_cursor": "store.py", "wq_bytes": "_lib.py",
            "wq_job.queue_index": "job.py", "wq_job.headers_count": "job.py"}
