@@ -19,6 +19,7 @@ constexpr std::string_view not_found = "error WQ_E_NOT_FOUND";
 const std::set<std::string, std::less<>> readers{
     "get",         "stats",        "config",     "explain",     "queue_explain", "errors",
     "history_get", "history_list", "dead_list",  "dead_get",    "queues",        "store_stats",
+    "store_keys",
     "metrics",     "verify",       "recovery",   "kv_get",      "kv_put",        "kv_add",
     "kv_erase",    "kv_list",      "lock_take",  "lock_extend", "lock_release",  "cron_get",
     "cron_list",   "cron_next",    "events",     "key_holder",  "flow_status",   "flow_list",
