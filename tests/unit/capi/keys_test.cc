@@ -179,6 +179,11 @@ int32_t move(const wq_export_item* item, void* ctx) {
   Moved& to = *static_cast<Moved*>(ctx);
   if (item->store) return wq_import_begin(to.store, item->store, err());
   if (item->queue) return wq_import_queue(to.store, item->queue, &to.queue, err());
+  if (item->key) {
+    EXPECT_EQ(std::string(static_cast<const char*>(item->queue_name.data), item->queue_name.len),
+              "q");
+    return wq_import_keys(to.queue, item->key, 1, sizeof *item->key, err());
+  }
   to.keys += item->job->key.len + item->job->idempotency_key.len;
   return wq_import_jobs(to.queue, item->job, 1, sizeof *item->job, err());
 }
