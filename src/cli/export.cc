@@ -49,7 +49,7 @@ Record store_record(const wq_store_record& store) {
       .add("queues", store.queues)
       .add("jobs", store.jobs)
       .add("kv_rows", store.kv_rows)
-      .add("flows", store.flows)
+      .add("batches", store.flows)
       .add("rows", store.rows);
   return record;
 }

@@ -9,7 +9,7 @@ namespace {
 
 void add_flow(const wq_flow_record& flow, Record& record) {
   const wq_flow_status& status = *flow.status;
-  record.add("flow", status.flow)
+  record.add("batch_id", status.flow)
       .add("sealed", (status.flags & WQ_FLOW_SEALED) != 0)
       .add("is_cancelled", (status.flags & WQ_FLOW_CANCELLED) != 0)
       .add("allow_failures", (flow.options & WQ_FLOW_ALLOW_FAILURES) != 0)

@@ -347,7 +347,7 @@ class Importer {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
                  format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
                  format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
-                 format_count(rows_expected_) + ", " + plural(flows, "flow") + " of " +
+                 format_count(rows_expected_) + ", " + plural(flows, "batch", "batches") + " of " +
                  format_count(flows_expected_) + ", " + plural(beside, "other row") + " of " +
                  format_count(beside_expected_));
     }
@@ -371,7 +371,7 @@ class Importer {
     queues_expected_ = members.number("queues");
     jobs_expected_ = members.number("jobs");
     if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
-    if (members.has("flows")) flows_expected_ = members.number("flows");
+    if (members.has("batches")) flows_expected_ = members.number("batches");
     if (members.has("rows")) beside_expected_ = members.number("rows");
     members.finish();
     wq_error err = WQ_ERROR_INIT;

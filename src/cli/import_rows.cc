@@ -67,7 +67,7 @@ void RowImporter::room_for(wq_queue* queue, int kind, size_t bytes) {
 void RowImporter::take_flow(Members& members) {
   wq_flow_status status = WQ_FLOW_STATUS_INIT;
   wq_flow_record record = WQ_FLOW_RECORD_INIT;
-  status.flow = members.number("flow");
+  status.flow = members.number("batch_id");
   if (members.flag("sealed")) status.flags |= WQ_FLOW_SEALED;
   if (members.flag("is_cancelled")) status.flags |= WQ_FLOW_CANCELLED;
   if (members.flag("allow_failures")) record.options = WQ_FLOW_ALLOW_FAILURES;
@@ -141,7 +141,7 @@ void RowImporter::take_rate_key(Members& members) {
 
 bool RowImporter::take(Members& members,
                        const std::function<wq_queue*(const std::string& name)>& queue_of) {
-  if (members.has("flow")) {
+  if (members.has("batch_id")) {
     take_flow(members);
     return true;
   }

@@ -98,10 +98,11 @@ Status Engine::import_rows(const ArrivingRows& rows, CallOptions& call) {
     Command& command = begin(CommandType::import_rows);
     WQ_TRY(add_arriving(rows, command));
     if (rows.family == Family::history) {
-      uint64_t seq = state_.find_queue(rows.queue)->history_next;
+      const uint64_t first = state_.find_queue(rows.queue)->history_next;
       history_keys.clear();
-      for (KvChange& change : command.kv) {
-        history_keys.push_back(imported_row_key(Family::history, done_row_key(rows.queue, seq++)));
+      for (size_t i = 0; i < command.kv.size(); ++i) {
+        history_keys.push_back(
+            imported_row_key(Family::history, done_row_key(rows.queue, first + i)));
       }
       for (size_t i = 0; i < command.kv.size(); ++i) command.kv[i].key = history_keys[i];
     }

@@ -170,6 +170,7 @@ class Salvager {
   void on_ids(const Command& command, Lsn lsn);
   void on_dead(const Command& command, Lsn lsn);
   void on_import(const Command& command, Lsn lsn);
+  void take_import(const Command& command, Lsn lsn);
   // salvage_kv.cc
   void on_kv(const Command& command, Lsn lsn);
   Status each_kv(const std::function<Status(const KvImage&)>& visit) const;

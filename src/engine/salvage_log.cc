@@ -212,6 +212,7 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   Job* job = state_.add(queue, stored.id, stored.body);
   state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
+  state_.importing = true;  // what befell it was counted then
   switch (row.state) {
     case JobState::delayed:
       state_.enter_delayed(job, row.since_ms, static_cast<int64_t>(row.position));
@@ -229,6 +230,7 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
       state_.enter_ready(job, row.since_ms, false);
       break;
   }
+  state_.importing = false;
   queue->totals = totals;
   job->position = row.position;
   job->since_ms = row.since_ms;
@@ -493,6 +495,11 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
 
 void Salvager::on_import(const Command& command, Lsn lsn) {
   state_.importing = true;
+  take_import(command, lsn);
+  state_.importing = false;
+}
+
+void Salvager::take_import(const Command& command, Lsn lsn) {
   if (command.type == CommandType::import_begin) {
     const Result<MetaRow> row = decode_meta_row(command.row);
     if (!row.ok()) return;

@@ -3,11 +3,15 @@
 // be kept is told: rows that are lost, a log that does not fit its database.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include "base/prng.h"
+#include "damage/full_store.h"
+#include "damage/import_calls.h"
+#include "damage/random_calls.h"
 #include "damage/store_fields.h"
 #include "damage/store_picture.h"
 #include "engine/keys.h"
@@ -19,312 +23,6 @@ namespace wq {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int64_t hour_ms = 3'600'000;
-
-const Keyring& keyring() {
-  static const Keyring ring = [] {
-    Keyring made;
-    const std::string key(seal_key_bytes, 'k');
-    EXPECT_TRUE(made.add(1, as_bytes(std::string_view(key))).ok());
-    EXPECT_TRUE(made.make_current(1).ok());
-    return made;
-  }();
-  return ring;
-}
-
-HarnessOptions options() {
-  HarnessOptions options = small_store(StoreKind::rocks);
-  options.engine.spare_segments = 0;
-  options.keyring = &keyring();
-  return options;
-}
-
-// One or more of each thing that a row can carry. A store is begun by an import, so that its
-// totals and its schedules have all there is to them; the rest happens to it.
-class FullStore {
- public:
-  explicit FullStore(EngineHarness& harness) : h_(harness) {}
-
-  void begin() {
-    ASSERT_TRUE(engine().import_begin(1, 1, call_).ok());
-    mail_ = import_queue("mail", full_config());
-    QueueConfig other;
-    other.backoff = Backoff{BackoffKind::list, 0, 0, {1'000, 2'000}, 0};
-    other.status = QueueStatus::disabled;
-    other.pause_kept = true;
-    import_queue("other", other);
-    out_ = import_queue("out", {});
-    import_schedule("nightly", Backoff{BackoffKind::list, 0, 0, {7, 8}, 0}, false);
-    import_schedule("weekly", Backoff{BackoffKind::exponential, 5, 50, {}, 100}, true);
-    ASSERT_TRUE(engine().import_end(call_).ok());
-  }
-
-  void first_half() {
-    finished_batch();
-    batch_ = create_batch();
-    result_and_window();
-    put_kv();
-    dead_letters();
-    spec_of_all_traits();
-  }
-
-  void second_half() {
-    rate_keys();
-    retried();
-    held();
-    waiting();
-    ASSERT_TRUE(engine().batch_seal(batch_, call_).ok());
-    CallOptions call;
-    EXPECT_TRUE(engine().change_status(mail_, Engine::StatusChange::pause, call).ok());
-  }
-
-  uint64_t batch() const { return batch_; }
-  QueueId mail() const { return mail_; }
-  QueueId out() const { return out_; }
-
- private:
-  Engine& engine() { return h_.engine(); }
-
-  static QueueConfig full_config() {
-    QueueConfig config;
-    config.max_running = 50;
-    config.max_retries = 7;
-    config.lease_ms = 30'000;
-    config.durability = Durability::process;
-    config.backoff = Backoff{BackoffKind::exponential, hour_ms, 2 * hour_ms, {}, 250};
-    config.version = 11;
-    config.job_ttl_ms = 100 * hour_ms;
-    config.rate = {1'000'000, 1'000, 10'000};
-    config.group_limit = 2;
-    config.key_rate = {100, 50, 100 * hour_ms};
-    config.throttle = {2, hour_ms, 3 * hour_ms};
-    config.max_depth = 1'000;
-    config.max_bytes = 1 << 20;
-    config.full_policy = FullPolicy::drop_oldest;
-    config.dead_max_count = 100;
-    config.dead_max_age_ms = 200 * hour_ms;
-    config.encrypt = true;
-    config.compress_min_bytes = 100;
-    config.keep_done_count = 20;
-    config.keep_done_age_ms = 50 * hour_ms;
-    return config;
-  }
-  QueueId import_queue(const char* name, const QueueConfig& config) {
-    QueueRow row;
-    row.name = name;
-    row.config = config;
-    row.created_ms = h_.clock().wall_ms() - hour_ms;
-    QueueTotals& totals = row.totals;
-    uint64_t n = 100;
-    for (uint64_t* total :
-         {&totals.enqueued, &totals.leased, &totals.acked, &totals.nacked, &totals.failed,
-          &totals.released, &totals.expired, &totals.dead, &totals.replayed, &totals.cancelled,
-          &totals.cleared, &totals.jobs_expired, &totals.dropped, &totals.dead_dropped,
-          &totals.chain_cut, &totals.skipped}) {
-      *total = n++;
-    }
-    const Result<QueueId> id = engine().import_queue(row, call_);
-    EXPECT_TRUE(id.ok()) << id.status().message();
-    return id.ok() ? id.value() : 0;
-  }
-  void import_schedule(const char* name, const Backoff& backoff, bool paused) {
-    const int64_t now_ms = h_.clock().wall_ms();
-    CronImage image;
-    image.name = name;
-    image.state = {paused, now_ms + hour_ms, now_ms - hour_ms, now_ms - 2 * hour_ms, 5, 6};
-    image.row.expression = "0 4 * * *";
-    image.row.zone = "Europe/Berlin";
-    image.row.catch_up = 3;
-    image.row.max_attempts = 4;
-    image.row.priority = 9;
-    image.job.payload = as_bytes(std::string_view("of a schedule"));
-    const Header header{as_bytes(std::string_view("h")), as_bytes(std::string_view("v"))};
-    image.job.headers.push_back(header);
-    image.job.backoff = backoff;
-    const Status status = engine().import_schedule(mail_, image, call_);
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-
-  JobView take() {
-    const std::vector<JobView> jobs = lease_exactly(h_, mail_, 1);
-    return jobs[0];
-  }
-  JobId push(std::string_view payload, const JobTraits& traits = {}, int64_t delay_ms = 0) {
-    JobSpec spec;
-    spec.traits = traits;
-    spec.delay_ms = delay_ms;
-    return h_.enqueue(mail_, payload, spec);
-  }
-  void settle(const JobView& job, SettleKind kind, std::string_view text = {},
-              int64_t delay_ms = 0) {
-    SettleItem item;
-    item.id = job.id;
-    item.generation = job.generation;
-    item.kind = kind;
-    if (kind == SettleKind::ack) {
-      item.result = text;
-    } else {
-      item.error = text;
-      item.delay_ms = delay_ms;
-    }
-    ASSERT_EQ(h_.settle(mail_, item), Code::ok);
-  }
-  uint64_t create_batch() {
-    const NextSpec complete{"out", payload_spec("complete")};
-    const NextSpec failure{"out", payload_spec("failure")};
-    const BatchSpec spec{true, &complete, &failure};
-    const Result<uint64_t> batch = engine().batch_create(spec, call_);
-    EXPECT_TRUE(batch.ok()) << batch.status().message();
-    return batch.ok() ? batch.value() : 0;
-  }
-  static JobSpec payload_spec(std::string_view payload) {
-    JobSpec spec;
-    spec.payload = as_bytes(payload);
-    return spec;
-  }
-
-  void finished_batch() {
-    const uint64_t batch = create_batch();
-    JobTraits traits;
-    traits.batch = batch;
-    push("member", traits);
-    settle(take(), SettleKind::ack);
-    ASSERT_TRUE(engine().batch_seal(batch, call_).ok());
-  }
-  // Of the history with all that it can tell; its idempotency key outlives it.
-  void result_and_window() {
-    JobTraits traits;
-    traits.idempotency_key = "request";
-    traits.idempotency_ms = 20 * hour_ms;
-    traits.batch = batch_;
-    push("done", traits);
-    settle(take(), SettleKind::nack, "once more");
-    settle(take(), SettleKind::fail, "no");
-    const DeadPage page = engine().dead_list(mail_, {}).value();
-    ASSERT_TRUE(
-        engine().dead_replay(mail_, {page.jobs[0].id, page.jobs[0].generation}, call_).ok());
-    settle(take(), SettleKind::nack, "once more");
-    settle(take(), SettleKind::ack, "the result");
-  }
-  void put_kv() {
-    ASSERT_TRUE(engine().kv_put("plain", {"value", 0, {}}, call_).ok());
-    ASSERT_TRUE(engine().kv_put("for a time", {"value", 30 * hour_ms, {}}, call_).ok());
-  }
-  void dead_letters() {
-    JobTraits traits;
-    traits.key_rule = KeyRule::until_gone;
-    traits.key = "held by the dead";
-    push("dead", traits);
-    settle(take(), SettleKind::fail, "for ever");
-    JobTraits member;
-    member.batch = batch_;
-    push("failed", member);
-    settle(take(), SettleKind::fail, "as well");
-    const NextSpec next{"", payload_spec("never")};
-    JobSpec spec = payload_spec("chain of the dead");
-    spec.traits.batch = batch_;
-    spec.chain = {&next, 1};
-    h_.enqueue(mail_, "chain of the dead", spec);
-    settle(take(), SettleKind::fail, "so is the rest");
-  }
-  void spec_of_all_traits() {
-    const int64_t now_ms = h_.clock().wall_ms();
-    const NextSpec chain[] = {{"out", payload_spec("second")}, {"", payload_spec("third")}};
-    JobSpec spec;
-    JobTraits& traits = spec.traits;
-    traits.expires_ms = now_ms + 40 * hour_ms;
-    traits.retry_until_ms = now_ms + 50 * hour_ms;
-    traits.timeout_ms = 12'345;
-    traits.max_exceptions = 6;
-    traits.fail_on_timeout = true;
-    traits.key_rule = KeyRule::until_done;
-    traits.key = std::string_view("a key\0with a zero", 17);
-    traits.key_ms = 60 * hour_ms;
-    traits.idempotency_key = "another request";
-    traits.idempotency_ms = 70 * hour_ms;
-    traits.batch = batch_;
-    traits.group = "a group";
-    traits.group_limit = 4;
-    traits.overlap = OverlapRule::release;
-    traits.overlap_ms = 5'000;
-    traits.tenant = "a tenant";
-    spec.chain = chain;
-    spec.delay_ms = 2 * hour_ms;
-    spec.priority = 42;
-    spec.max_attempts = 9;
-    spec.backoff = Backoff{BackoffKind::list, 0, 0, {10, 20, 30}, 50};
-    const Header headers[] = {{as_bytes(std::string_view("a")), as_bytes(std::string_view("1"))},
-                              {as_bytes(std::string_view("b")), Bytes()}};
-    spec.headers = headers;
-    h_.enqueue(mail_, std::string(500, 'z'), spec);
-    spec.traits = {};
-    spec.chain = {};
-    spec.backoff = Backoff{BackoffKind::exponential, 5, 500, {}, 0};
-    h_.enqueue(mail_, "delayed", spec);
-  }
-  void rate_keys() {
-    JobTraits traits;
-    traits.rate_key = "counts";
-    traits.rate_cost = 3;
-    push("exception", traits, 0);
-    settle(take(), SettleKind::nack, "first", hour_ms);
-    traits.rate_key = "cools";
-    for (int i = 0; i < 2; ++i) {
-      push("exceptions", traits, 0);
-      settle(take(), SettleKind::nack, "again", hour_ms);
-    }
-  }
-  void retried() {
-    push("retried");
-    settle(take(), SettleKind::nack, "by the policy", -1);  // with a delay that is drawn
-  }
-  void held() {
-    push("running");
-    const JobView job = take();
-    ASSERT_TRUE(engine().confirm(mail_, {job.id, job.generation}, hour_ms, call_).ok());
-    ASSERT_TRUE(engine().set_progress(mail_, {job.id, job.generation}, "half", call_).ok());
-    push("leased");
-    take();
-  }
-  void waiting() {
-    JobTraits traits;
-    traits.key_rule = KeyRule::debounce;
-    traits.key = "debounced";
-    JobSpec debounced;
-    debounced.traits = traits;
-    debounced.traits.key_ms = 10 * hour_ms;
-    debounced.debounce_ms = hour_ms;
-    h_.enqueue(mail_, "debounced", debounced);
-    for (const char* group : {"g1", "g2", "g1"}) {
-      traits = {};
-      traits.group = group;
-      traits.tenant = group == std::string_view("g2") ? "t2" : "";
-      push(group, traits);
-    }
-    for (const char* tenant : {"t1", "t2", "t1", "t1"}) {
-      traits = {};
-      traits.tenant = tenant;
-      push(tenant, traits);
-    }
-    traits = {};
-    traits.rate_key = "cools";
-    push("waits", traits);
-    traits = {};
-    traits.group = "g3";
-    traits.overlap = OverlapRule::skip;
-    push("skips", traits);
-    traits = {};
-    traits.batch = batch_;
-    push("last member", traits);
-  }
-
-  EngineHarness& h_;
-  CallOptions call_;
-  QueueId mail_ = 0;
-  QueueId out_ = 0;
-  uint64_t batch_ = 0;
-};
 
 // ---- stores in directories
 
@@ -344,7 +42,7 @@ class MovesTest : public testing::Test {
     environment.keyring = &keyring();
     return environment;
   }
-  EngineOptions engine_options(const std::string& directory, bool create = false) const {
+  EngineOptions engine_options(const std::string& directory, bool create = false) {
     EngineOptions out = harness_.options().engine;
     out.directory = directory;
     out.create = create;
@@ -370,7 +68,7 @@ class MovesTest : public testing::Test {
     if (!engine) return {};
     expect_sound(*engine);
     EXPECT_TRUE(engine->close().ok());
-    return fields_of(copy, keyring());
+    return fields_of(copy, keyring(), harness_.clock().wall_ms());
   }
   // Stops where it is, with a log that no checkpoint covers. Leaves the store in path("store").
   void stop() {
@@ -386,7 +84,7 @@ class MovesTest : public testing::Test {
     Environment world = environment();
     world.keyring = nullptr;
     const SalvageOptions salvage_options{directory, path("new"), path("scratch"),
-                                         engine_options("")};
+                                         engine_options("", true)};
     const Result<SalvageReport> report =
         salvage_store(salvage_options, world, [&](const SalvageFinding& finding) -> Status {
           told_ += finding.where + " " + finding.queue + ": " + finding.what + "\n";
@@ -452,151 +150,24 @@ TEST_P(SalvageTest, KeepsEveryField) {
   expect_moved(source, path("new"));
 }
 
+const char* name_of(Damage damage) {
+  switch (damage) {
+    case Damage::all_in_the_database:
+      return "all_in_the_database";
+    case Damage::half_in_the_log:
+      return "half_in_the_log";
+    case Damage::all_in_the_log:
+      return "all_in_the_log";
+    case Damage::none:
+      break;
+  }
+  return "whole";
+}
+
 INSTANTIATE_TEST_SUITE_P(Places, SalvageTest,
                          testing::Values(Damage::all_in_the_database, Damage::half_in_the_log,
                                          Damage::all_in_the_log, Damage::none),
-                         [](const auto& info) {
-                           constexpr const char* names[] = {
-                               "all_in_the_database", "half_in_the_log", "all_in_the_log", "whole"};
-                           return names[static_cast<size_t>(info.param)];
-                         });
-
-// The calls of an import of all that an export tells, each with what it needs of its own.
-using ImportedQueues = std::map<std::string, QueueId, std::less<>>;
-using ImportCall = std::function<Status(Engine& to, ImportedQueues& queues)>;
-
-ImportCall call_of(const JobImage& job) {
-  Encoder encoder;
-  const Envelope& in = job.envelope;
-  const Bytes bytes =
-      encoder.envelope(in.headers, in.payload, in.backoff, in.enqueued_ms, in.traits, in.packing);
-  JobRow row = job.row;
-  if (row.state != JobState::dead) row.reason = DeadReason::none;
-  return [=, envelope = std::vector<std::byte>(bytes.begin(), bytes.end()),
-          queue = std::string(job.queue_name), error = std::string(row.last_error),
-          progress = std::string(row.progress), id = job.id,
-          encrypt = job.encrypt](Engine& to, ImportedQueues& queues) -> Status {
-    JobImage image;
-    image.id = id;
-    image.row = row;
-    image.row.last_error = error;
-    image.row.progress = progress;
-    image.encrypt = encrypt;
-    WQ_TRY_SET(image.envelope, decode_envelope(envelope));
-    CallOptions call;
-    return to.import_jobs(queues.at(queue), {&image, 1}, call);
-  };
-}
-
-ImportCall call_of(const BatchImage& batch) {
-  return [id = batch.id, bytes = encode_batch_row(batch.row)](Engine& to, ImportedQueues&) {
-    const BatchImage image{id, *decode_batch_row(bytes)};
-    CallOptions call;
-    return to.import_batches({&image, 1}, call);
-  };
-}
-
-ImportCall call_of(const DoneImage& done) {
-  return [queue = std::string(done.queue_name), bytes = encode_done_row(done.row)](
-             Engine& to, ImportedQueues& queues) {
-    const DoneImage image{queue, *decode_done_row(bytes)};
-    CallOptions call;
-    return to.import_history(queues.at(queue), {&image, 1}, call);
-  };
-}
-
-ImportCall call_of(const KeyImage& in) {
-  return [in, queue = std::string(in.queue_name), key = std::string(in.key)](
-             Engine& to, ImportedQueues& queues) {
-    KeyImage image = in;
-    image.key = key;
-    CallOptions call;
-    return to.import_keys(queues.at(queue), {&image, 1}, call);
-  };
-}
-
-ImportCall call_of(const RateKeyImage& in) {
-  return [in, queue = std::string(in.queue_name), key = std::string(in.key)](
-             Engine& to, ImportedQueues& queues) {
-    RateKeyImage image = in;
-    image.key = key;
-    CallOptions call;
-    return to.import_rate_keys(queues.at(queue), {&image, 1}, call);
-  };
-}
-
-ImportCall call_of(const KvImage& in) {
-  return
-      [in, key = std::string(in.key), value = std::string(in.value)](Engine& to, ImportedQueues&) {
-        KvImage image = in;
-        image.key = key;
-        image.value = value;
-        CallOptions call;
-        return to.import_kv({&image, 1}, call);
-      };
-}
-
-ImportCall call_of(const CronImage& in, const std::string& queue) {
-  Encoder encoder;
-  const Envelope& job = in.job;
-  const Bytes bytes = encoder.envelope(job.headers, job.payload, job.backoff, 0, {}, job.packing);
-  return [in, queue, name = std::string(in.name), expression = std::string(in.row.expression),
-          zone = std::string(in.row.zone),
-          envelope = std::vector<std::byte>(bytes.begin(), bytes.end())](
-             Engine& to, ImportedQueues& queues) -> Status {
-    CronImage image = in;
-    image.name = name;
-    image.row.expression = expression;
-    image.row.zone = zone;
-    WQ_TRY_SET(image.job, decode_envelope(envelope));
-    CallOptions call;
-    return to.import_schedule(queues.at(queue), image, call);
-  };
-}
-
-std::vector<ImportCall> import_calls(Engine& from) {
-  std::vector<ImportCall> calls;
-  const auto add = [&](const auto& image) -> Status {
-    calls.push_back(call_of(image));
-    return {};
-  };
-  std::vector<const CronImage*> images;
-  ExportVisitor visitor;
-  visitor.on_store = [&](const StoreImage& store) -> Status {
-    calls.push_back([store](Engine& to, ImportedQueues&) {
-      CallOptions call;
-      return to.import_begin(store.next_job_id, store.next_generation, call);
-    });
-    return {};
-  };
-  visitor.on_schedules = [&](std::span<const CronImage> of_queue) -> Status {
-    images.clear();
-    for (const CronImage& image : of_queue) images.push_back(&image);
-    return {};
-  };
-  visitor.on_queue = [&](const QueueRow& queue) -> Status {
-    calls.push_back([queue](Engine& to, ImportedQueues& queues) -> Status {
-      CallOptions call;
-      WQ_TRY_SET(queues[queue.name], to.import_queue(queue, call));
-      return {};
-    });
-    for (const CronImage* image : images) calls.push_back(call_of(*image, queue.name));
-    return {};
-  };
-  visitor.on_kv = add;
-  visitor.on_batch = add;
-  visitor.on_key = add;
-  visitor.on_done = add;
-  visitor.on_rate_key = add;
-  visitor.on_job = add;
-  const Status status = from.export_store({}, visitor);
-  EXPECT_TRUE(status.ok()) << status.message();
-  calls.push_back([](Engine& to, ImportedQueues&) {
-    CallOptions call;
-    return to.import_end(call);
-  });
-  return calls;
-}
+                         [](const auto& param) { return name_of(param.param); });
 
 TEST_F(MovesTest, ExportAndImportKeepEveryField) {
   ASSERT_TRUE(harness_.open().ok());
@@ -685,7 +256,9 @@ TEST_F(MovesTest, AnImportSurvivesACrashAfterEachCall) {
     ASSERT_TRUE(target.engine().checkpoint().ok());
     const auto rows = open_mem_store(content);
     ASSERT_TRUE(rows.ok());
-    EXPECT_EQ(difference(source, as_moved(fields_of(*rows.value(), keyring()))), "");
+    EXPECT_EQ(
+        difference(source, as_moved(fields_of(*rows.value(), keyring(), target.clock().wall_ms()))),
+        "");
   }
 }
 
@@ -790,6 +363,169 @@ TEST_F(MovesTest, ABatchDoesNotWaitForJobsThatAreLost) {
   expect_sound(*engine);
 }
 
+TEST_F(MovesTest, AStoreThatIsOpenIsNotSalvaged) {
+  ASSERT_TRUE(harness_.open().ok());
+  const SalvageOptions salvage_options{harness_.directory(), "", path("scratch"),
+                                       engine_options("", true)};
+  EXPECT_EQ(salvage_store(salvage_options, environment(), {}).status().code(), Code::locked);
+}
+
+// Segments of the log are gone, one in the middle and the newest.
+TEST_F(MovesTest, MissingRecordsAreToldAndTheirIdsNotGivenAgain) {
+  ASSERT_TRUE(harness_.open().ok());
+  const QueueId q = harness_.queue("q");
+  JobId last = 0;
+  for (int i = 0; i < 60; ++i) last = harness_.enqueue(q, std::string(30'000, 'x'));
+  stop();
+  std::vector<fs::path> segments;
+  for (const auto& entry : fs::directory_iterator(path("store") + "/log")) {
+    if (entry.path().extension() == ".seg") segments.push_back(entry.path());
+  }
+  std::sort(segments.begin(), segments.end());
+  ASSERT_GE(segments.size(), 5u);
+  fs::remove(segments[2]);
+  fs::remove(segments.back());
+  const SalvageReport report = salvage(path("store"));
+  EXPECT_GT(report.records_missing, 1u) << told_;
+  EXPECT_GT(report.damages, 0u) << told_;
+  EXPECT_GT(report.jobs_found, 20u) << told_;
+  EXPECT_GT(report.jobs_uncertain, 1u) << told_;
+  EXPECT_NE(told_.find("are missing"), std::string::npos) << told_;
+  const std::unique_ptr<Engine> engine = open(path("new"));
+  CallOptions call;
+  const QueueId queue = engine->open_queue("q", {}, 0, false, call).value();
+  JobId id = 0;
+  ASSERT_TRUE(engine->enqueue(queue, {}, call, id).ok());
+  EXPECT_GT(id, last);
+}
+
+// ---- rows of an import
+
+class RowsTest : public MovesTest {
+ protected:
+  RowsTest() {
+    EXPECT_TRUE(harness_.open().ok());
+    EXPECT_TRUE(engine().import_begin(100, 100, call_).ok());
+    QueueRow row;
+    row.name = "q";
+    row.config.keep_done_count = 10;
+    queue_ = engine().import_queue(row, call_).value();
+  }
+  Engine& engine() { return harness_.engine(); }
+  Code put(const BatchImage& batch) { return engine().import_batches({&batch, 1}, call_).code(); }
+  Code put(const KeyImage& key) { return engine().import_keys(queue_, {&key, 1}, call_).code(); }
+  Code put(const DoneImage& job) {
+    return engine().import_history(queue_, {&job, 1}, call_).code();
+  }
+  Code put(const RateKeyImage& key) {
+    return engine().import_rate_keys(queue_, {&key, 1}, call_).code();
+  }
+  Code put_job(JobId id, uint64_t batch) {
+    JobImage job;
+    job.id = id;
+    job.row.state = JobState::ready;
+    job.envelope.traits.batch = batch;
+    return engine().import_jobs(queue_, {&job, 1}, call_).code();
+  }
+
+  CallOptions call_;
+  QueueId queue_ = 0;
+};
+
+TEST_F(RowsTest, WhatCanNotBeIsRefused) {
+  const int64_t later_ms = harness_.clock().wall_ms() + hour_ms;
+  EXPECT_EQ(put(KeyImage{{}, "k", 5, later_ms}), Code::ok);
+  EXPECT_EQ(put(KeyImage{{}, "k", 6, later_ms}), Code::invalid) << "it is there";
+  EXPECT_EQ(put(KeyImage{{}, "j", 100, later_ms}), Code::invalid) << "not given yet";
+  EXPECT_EQ(put(KeyImage{{}, "j", 0, later_ms}), Code::invalid);
+  EXPECT_EQ(put(KeyImage{{}, "", 5, later_ms}), Code::invalid);
+  EXPECT_EQ(put(KeyImage{{}, "j", 5, -1}), Code::invalid);
+  EXPECT_EQ(put(KeyImage{{}, "over", 5, 1}), Code::ok) << "and left out";
+  EXPECT_EQ(engine().key_holder(queue_, KeyKind::idempotency, "over").status().code(),
+            Code::conflict);
+
+  DoneImage done;
+  done.row = {.id = 7, .generation = 8, .done_ms = 1};
+  EXPECT_EQ(put(done), Code::ok);
+  EXPECT_EQ(put(done), Code::invalid) << "it is there";
+  const auto refused_done = [&](const std::function<void(DoneRow&)>& change) {
+    DoneImage other;
+    other.row = {.id = 9, .generation = 9, .done_ms = 1};
+    change(other.row);
+    return put(other) == Code::invalid;
+  };
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.id = 100; }));
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.id = 0; }));
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.generation = 100; }));
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.generation = 0; }));
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.done_ms = -1; }));
+  EXPECT_TRUE(refused_done([](DoneRow& row) { row.sealed = true; }));
+
+  BatchImage batch{20, {}};
+  batch.row.total = batch.row.pending = 2;
+  EXPECT_EQ(put(batch), Code::ok);
+  EXPECT_EQ(put(batch), Code::invalid) << "it is there";
+  const auto refused_batch = [&](const std::function<void(BatchImage&)>& change) {
+    BatchImage other{21, {}};
+    change(other);
+    return put(other) == Code::invalid;
+  };
+  EXPECT_TRUE(refused_batch([](BatchImage& b) { b.id = 0; }));
+  EXPECT_TRUE(refused_batch([](BatchImage& b) { b.id = 100; }));
+  EXPECT_TRUE(refused_batch([](BatchImage& b) { b.row.total = 1; }));
+  EXPECT_TRUE(refused_batch([](BatchImage& b) { b.row.flags = 1u << 20; }));
+  EXPECT_TRUE(refused_batch([](BatchImage& b) { b.row.on_complete = "no job"; }));
+  EXPECT_TRUE(refused_batch([](BatchImage& b) {
+    b.row.total = b.row.pending = 1;
+    b.row.finished_ms = 5;
+  }));
+
+  EXPECT_EQ(put(RateKeyImage{{}, "r", 1, {0, {1, 2}}}), Code::ok);
+  EXPECT_EQ(put(RateKeyImage{{}, "s", -1, {}}), Code::invalid);
+  EXPECT_EQ(put(RateKeyImage{{}, "s", 0, {-1, {}}}), Code::invalid);
+  EXPECT_EQ(put(RateKeyImage{{}, "s", 0, {0, {2, 1}}}), Code::invalid);
+  EXPECT_EQ(put(RateKeyImage{{}, "s", 0, {0, std::vector<int64_t>(101)}}), Code::invalid);
+  ASSERT_TRUE(engine().import_end(call_).ok());
+  EXPECT_EQ(put(KeyImage{{}, "late", 5, later_ms}), Code::conflict) << "the import has ended";
+  EXPECT_EQ(engine().key_holder(queue_, KeyKind::idempotency, "over").status().code(),
+            Code::not_found);
+  EXPECT_EQ(engine().key_holder(queue_, KeyKind::idempotency, "k").value(), 5u);
+  harness_.expect_sound();
+}
+
+// A cancel that had not come to its members yet does so where it moved to.
+TEST_F(RowsTest, ACancelledBatchEndsWhatDidNotStart) {
+  BatchImage batch{20, {}};
+  batch.row.flags = batch_sealed | batch_cancelled;
+  batch.row.total = batch.row.pending = 1;
+  ASSERT_EQ(put(batch), Code::ok);
+  ASSERT_EQ(put_job(30, 20), Code::ok);
+  ASSERT_TRUE(engine().import_end(call_).ok());
+  const BatchStatus status = engine().batch_status(20).value();
+  EXPECT_EQ(status.cancelled, 1u);
+  EXPECT_NE(status.finished_ms, 0);
+  EXPECT_EQ(engine().get(queue_, 30).status().code(), Code::not_found);
+  harness_.expect_sound();
+}
+
+// More jobs come in than the batch waited for: each of them counts.
+TEST_F(RowsTest, ABatchCountsAllOfItsJobs) {
+  BatchImage batch{20, {}};
+  batch.row.flags = batch_sealed;
+  batch.row.total = 2;
+  batch.row.done = batch.row.pending = 1;
+  ASSERT_EQ(put(batch), Code::ok);
+  ASSERT_EQ(put_job(30, 20), Code::ok);
+  ASSERT_EQ(put_job(31, 20), Code::ok);
+  ASSERT_EQ(put_job(32, 21), Code::ok) << "of a batch that is not there";
+  ASSERT_TRUE(engine().import_end(call_).ok());
+  const BatchStatus status = engine().batch_status(20).value();
+  EXPECT_EQ(status.total, 3u);
+  EXPECT_EQ(status.pending, 2u);
+  EXPECT_EQ(status.finished_ms, 0);
+  harness_.expect_sound();
+}
+
 // A job that was never sealed, in a queue that encrypts, is salvaged without a key.
 TEST_F(MovesTest, ClearJobsOfAnEncryptingQueueAreSalvagedWithoutAKey) {
   ASSERT_TRUE(harness_.open().ok());
@@ -808,164 +544,6 @@ TEST_F(MovesTest, ClearJobsOfAnEncryptingQueueAreSalvagedWithoutAKey) {
 
 // ---- random stores
 
-// Calls in any order, over all that a job can have; what is refused is refused.
-class RandomCalls {
- public:
-  RandomCalls(EngineHarness& harness, Prng& prng) : h_(harness), prng_(prng) {
-    QueueConfig config;
-    config.keep_done_count = 8;
-    config.max_depth = 60;
-    config.full_policy = FullPolicy::drop_oldest;
-    config.key_rate = {3, 3, 1'000};
-    config.throttle = {2, 1'000, 500};
-    config.backoff = Backoff{BackoffKind::fixed, 300, 0, {}, 500};
-    config.dead_max_count = 6;
-    const uint32_t fields = config_keep_done | config_max_depth | config_full_policy |
-                            config_key_rate | config_throttle | config_backoff |
-                            config_dead_max_count;
-    queues_[0] = h_.queue("a", config, fields);
-    queues_[1] = h_.queue("b");
-  }
-
-  void step() {
-    const QueueId q = queues_[prng_.below(2)];
-    switch (prng_.below(16)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-        return enqueue(q);
-      case 4:
-      case 5:
-        return lease(q);
-      case 6:
-      case 7:
-      case 8:
-        return settle();
-      case 9:
-        return h_.advance(static_cast<int64_t>(prng_.below(200)));
-      case 10:
-        h_.engine().cancel(q, 1 + prng_.below(last_ + 1), call_).ignore("it may be gone");
-        return;
-      case 11:
-        return replay(q);
-      case 12:
-        return batch();
-      case 13:
-        if (prng_.below(6) != 0) return;
-        h_.engine().clear(q, clearable_states, call_).status().ignore("nothing to ask");
-        return;
-      case 14:
-        h_.engine()
-            .reprioritise(q, 1 + prng_.below(last_ + 1), static_cast<uint8_t>(prng_.below(4)),
-                          call_)
-            .ignore("it may be gone");
-        return;
-      default:
-        h_.tick();
-    }
-  }
-
- private:
-  std::string_view pick(std::initializer_list<std::string_view> names) {
-    return *(names.begin() + prng_.below(names.size()));
-  }
-  void enqueue(QueueId q) {
-    JobSpec spec;
-    JobTraits& traits = spec.traits;
-    const NextSpec next{pick({"", "b"}), {}};
-    spec.payload = as_bytes(std::string_view("payload"));
-    spec.priority = static_cast<uint8_t>(prng_.below(3));
-    if (prng_.below(4) == 0) spec.delay_ms = 1 + static_cast<int64_t>(prng_.below(400));
-    if (prng_.below(4) == 0) spec.chain = {&next, 1};
-    if (prng_.below(3) == 0) traits.batch = batch_;
-    if (prng_.below(3) == 0) traits.tenant = pick({"t1", "t2"});
-    if (prng_.below(5) == 0) traits.max_exceptions = 2;
-    if (prng_.below(5) == 0) traits.expires_ms = h_.clock().wall_ms() + 600;
-    switch (prng_.below(6)) {
-      case 0:
-        traits.group = pick({"g1", "g2"});
-        traits.overlap = static_cast<OverlapRule>(prng_.below(3));
-        if (traits.overlap == OverlapRule::release) traits.overlap_ms = 50;
-        break;
-      case 1:
-        traits.rate_key = pick({"r1", "r2"});
-        break;
-      case 2:
-        traits.key_rule = static_cast<KeyRule>(1 + prng_.below(4));
-        traits.key = pick({"k1", "k2", "k3"});
-        if (traits.key_rule == KeyRule::debounce) spec.debounce_ms = 100;
-        break;
-      case 3:
-        traits.idempotency_key = pick({"i1", "i2", "i3"});
-        traits.idempotency_ms = 700;
-        break;
-      default:
-        break;
-    }
-    JobId id = 0;
-    if (h_.engine().enqueue(q, spec, call_, id).ok()) last_ = std::max(last_, id);
-  }
-  void lease(QueueId q) {
-    LeaseRequest request;
-    request.queues = {&q, 1};
-    request.max_jobs = 1 + static_cast<uint32_t>(prng_.below(4));
-    request.lease_ms = 150;
-    std::vector<JobView> jobs;
-    if (!h_.engine().lease(request, call_, jobs).ok()) return;
-    for (const JobView& job : jobs) held_.push_back({q, {job.id, job.generation}});
-  }
-  void settle() {
-    if (held_.empty()) return;
-    const size_t at = prng_.below(held_.size());
-    const auto [q, token] = held_[at];
-    if (prng_.below(5) == 0) {
-      h_.engine().confirm(q, token, 300, call_).ignore("it may be gone");
-      return;
-    }
-    held_.erase(held_.begin() + static_cast<ptrdiff_t>(at));
-    SettleItem item;
-    item.id = token.id;
-    item.generation = token.generation;
-    item.kind = prng_.below(2) == 0 ? SettleKind::ack : static_cast<SettleKind>(1 + prng_.below(4));
-    if (item.kind == SettleKind::nack) item.delay_ms = -1;
-    if (item.kind == SettleKind::ack) item.result = "r";
-    Code code = Code::ok;
-    h_.engine().settle(q, {&item, 1}, call_, {&code, 1}).ignore("it may be gone");
-  }
-  void replay(QueueId q) {
-    const Result<DeadPage> page = h_.engine().dead_list(q, {});
-    if (!page.ok() || page.value().jobs.empty()) return;
-    const JobView& job = page.value().jobs[prng_.below(page.value().jobs.size())];
-    const Token entry{job.id, job.generation};
-    if (prng_.below(3) == 0) {
-      h_.engine().dead_remove(q, entry, call_).ignore("nothing to ask");
-    } else {
-      h_.engine().dead_replay(q, entry, call_).ignore("its key may be held");
-    }
-  }
-  void batch() {
-    if (batch_ != 0 && prng_.below(3) != 0) {
-      const bool cancels = prng_.below(4) == 0;
-      (cancels ? h_.engine().batch_cancel(batch_, call_) : h_.engine().batch_seal(batch_, call_))
-          .ignore("it may be finished");
-      batch_ = 0;
-      return;
-    }
-    NextSpec follows{"b", {}};
-    follows.job.payload = as_bytes(std::string_view("follows"));
-    batch_ = h_.engine().batch_create({prng_.below(2) == 0, &follows, &follows}, call_).value();
-  }
-
-  EngineHarness& h_;
-  Prng& prng_;
-  CallOptions call_;
-  QueueId queues_[2] = {};
-  JobId last_ = 0;
-  uint64_t batch_ = 0;
-  std::vector<std::pair<QueueId, Token>> held_;
-};
-
 // Nothing in it is damaged: all of it comes along, and nothing is told of that would not fit.
 TEST_F(MovesTest, RandomStoresAreSalvagedWhole) {
   Prng prng(test_seed());
@@ -977,7 +555,9 @@ TEST_F(MovesTest, RandomStoresAreSalvagedWhole) {
     const uint64_t steps = 50 + prng.below(600);
     const uint64_t checkpoint_at = prng.below(2 * steps);
     for (uint64_t i = 0; i < steps; ++i) {
-      if (i == checkpoint_at) ASSERT_TRUE(harness.engine().checkpoint().ok());
+      if (i == checkpoint_at) {
+        ASSERT_TRUE(harness.engine().checkpoint().ok());
+      }
       calls.step();
     }
     harness.engine().poison("stopped by the test");

@@ -222,6 +222,7 @@ StoreFields default_rows() {
 struct Reader {
   const Store& store;
   const Keyring& keys;
+  int64_t now_ms;
   StoreFields out;
   std::map<QueueId, QueueRow> queues;
   // By queue: held or not, priority, place, id.
@@ -260,7 +261,10 @@ struct Reader {
       if (!gate || gate->name.kind != GateName::rate_key) return;
       const auto row = decode_gate_row(GateName::rate_key, value);
       ASSERT_TRUE(row);
-      if (row->tat_ns == 0 && row->breaker == Breaker()) return;  // it only has jobs that wait
+      // Of others only jobs wait: it says nothing any more.
+      const Throttle& throttle = queues[gate->queue].config.throttle;
+      const int64_t used_until_ms = row->tat_ns / 1'000'000;
+      if (std::max(used_until_ms, row->breaker.kept_until_ms(throttle)) <= now_ms) return;
       put_rate_key({out["rate " + queue_name(gate->queue) + "/" + std::string(gate->name.key)], ""},
                    *row);
     });
@@ -332,11 +336,13 @@ struct Reader {
     });
     each(Family::kv, [&](std::string_view key, std::string_view value) {
       const auto name = parse_kv_row_key(key);
-      if (name) put_kv({out["kv " + std::string(*name)], ""}, *decode_kv_row(value));
+      if (name && decode_kv_row(value)->is_live(now_ms))
+        put_kv({out["kv " + std::string(*name)], ""}, *decode_kv_row(value));
     });
     each(Family::unique, [&](std::string_view key, std::string_view value) {
       const auto name = parse_key_row_key(key);
       if (!name || name->kind != KeyKind::idempotency) return;
+      if (decode_key_row(value)->until_ms <= now_ms) return;
       put_key({out["key " + queue_name(name->queue) + "/" + std::string(name->key)], ""},
               *decode_key_row(value));
     });
@@ -345,7 +351,7 @@ struct Reader {
       if (name->by_id) return;
       const DoneRow row = *decode_done_row(value);
       const QueueRow& queue = queues.at(name->queue);
-      if (name->number < queue.history_first) return;
+      if (!is_kept(queue, name->number, row, now_ms)) return;
       put_done({out["done " + queue.name + "/" + std::to_string(row.id)], ""}, row);
     });
   }
@@ -357,15 +363,15 @@ std::string kind_of(const std::string& item) {
 
 }  // namespace
 
-StoreFields fields_of(const Store& store, const Keyring& keys) {
-  Reader reader{store, keys, {}, {}, {}};
+StoreFields fields_of(const Store& store, const Keyring& keys, int64_t now_ms) {
+  Reader reader{store, keys, now_ms, {}, {}, {}};
   reader.read_meta();
   reader.read_jobs();
   reader.read_rows();
   return std::move(reader.out);
 }
 
-StoreFields fields_of(const std::string& directory, const Keyring& keys) {
+StoreFields fields_of(const std::string& directory, const Keyring& keys, int64_t now_ms) {
   StoreOptions options;
   options.directory = directory + "/db";
   options.temp_directory = directory + "/tmp";
@@ -373,7 +379,7 @@ StoreFields fields_of(const std::string& directory, const Keyring& keys) {
   const auto store = open_rocks_store(options);
   EXPECT_TRUE(store.ok()) << store.status().message();
   if (!store.ok()) return {};
-  StoreFields out = fields_of(*store.value(), keys);
+  StoreFields out = fields_of(*store.value(), keys, now_ms);
   EXPECT_TRUE(store.value()->close().ok());
   return out;
 }

@@ -21,10 +21,11 @@ using Fields = std::map<std::string, std::string>;
 // first.
 using StoreFields = std::map<std::string, Fields>;
 
-// Of a store as of its last checkpoint. Payloads are told as they were given.
-StoreFields fields_of(const Store& store, const Keyring& keys);
+// Of a store as of its last checkpoint, without what is over at `now_ms`. Payloads are told as they
+// were given.
+StoreFields fields_of(const Store& store, const Keyring& keys, int64_t now_ms);
 // The same of one that is closed, in a directory.
-StoreFields fields_of(const std::string& directory, const Keyring& keys);
+StoreFields fields_of(const std::string& directory, const Keyring& keys, int64_t now_ms);
 
 // Fields that have their default in each row of `rows`, as "job.progress".
 std::vector<std::string> unused_fields(const StoreFields& rows);
