@@ -151,7 +151,7 @@ class Salvager {
   void misfit(Lsn lsn, std::string_view why);
   Queue* queue_or_new(QueueId id);
   Queue* queue_of_record(QueueId id, Lsn lsn);
-  void drop_queue_jobs(QueueId queue, uint32_t states);
+  uint64_t drop_queue_jobs(QueueId queue, uint32_t states);
   Job* touch(JobId id);
   Job* add_job(Queue* queue, const StoredJob& stored);
   void make_ready(Job* job, int64_t now_ms);

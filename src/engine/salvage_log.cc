@@ -323,18 +323,20 @@ void Salvager::on_declare(const Command& command, Lsn lsn) {
   change(command, lsn);
 }
 
-void Salvager::drop_queue_jobs(QueueId queue, uint32_t states) {
-  std::erase_if(cold_.jobs, [&](const auto& entry) {
+uint64_t Salvager::drop_queue_jobs(QueueId queue, uint32_t states) {
+  return std::erase_if(cold_.jobs, [&](const auto& entry) {
     return entry.second.queue == queue && (states & state_bit(entry.second.state)) != 0;
   });
 }
 
 void Salvager::on_queue(const Command& command, Lsn lsn) {
   if (lsn <= applied_lsn_ && cold_.meta) return;
-  if (!queue_of_record(command.queue, lsn)) return;
+  Queue* queue = queue_of_record(command.queue, lsn);
+  if (!queue) return;
   const bool removed = command.type == CommandType::queue_delete;
   if (removed || command.type == CommandType::queue_clear) {
-    drop_queue_jobs(command.queue, removed ? clearable_states : command.states);
+    queue->totals.cleared +=
+        drop_queue_jobs(command.queue, removed ? clearable_states : command.states);
   }
   change(command, lsn);
   if (removed) deleted_.insert(command.queue);

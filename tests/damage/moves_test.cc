@@ -508,6 +508,24 @@ TEST_F(RowsTest, ACancelledBatchEndsWhatDidNotStart) {
   harness_.expect_sound();
 }
 
+// Of two jobs with one unique key the time of the first is up; it comes in first.
+TEST_F(RowsTest, AKeyThatIsOverStaysWithItsHolder) {
+  const int64_t now_ms = harness_.clock().wall_ms();
+  for (const JobId id : {30, 31}) {
+    JobImage job;
+    job.id = id;
+    job.row.state = JobState::ready;
+    job.row.key_until_ms = id == 30 ? now_ms - 1 : now_ms + hour_ms;
+    job.envelope.traits.key_rule = KeyRule::until_done;
+    job.envelope.traits.key = "k";
+    job.envelope.traits.key_ms = hour_ms;
+    ASSERT_TRUE(engine().import_jobs(queue_, {&job, 1}, call_).ok());
+  }
+  ASSERT_TRUE(engine().import_end(call_).ok());
+  EXPECT_EQ(engine().key_holder(queue_, KeyKind::unique, "k").value(), 31u);
+  harness_.expect_sound();
+}
+
 // More jobs come in than the batch waited for: each of them counts.
 TEST_F(RowsTest, ABatchCountsAllOfItsJobs) {
   BatchImage batch{20, {}};
