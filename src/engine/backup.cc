@@ -96,7 +96,7 @@ Status NewBackup::finish(FileCopier& copier, BackupManifest& manifest) {
       WQ_TRY(io_.sync_dir(path_ + "/" + std::string(name)));
     }
   }
-  if (!WQ_PLANTED(backup_directories_unsynced)) WQ_TRY(io_.sync_dir(path_));
+  WQ_TRY(io_.sync_dir(path_));
   const std::string unfinished = path_ + "/" + backup_unfinished_name;
   WQ_TRY(io_.unlink(unfinished));
   WQ_TRY(copier.write(encode_manifest(manifest), unfinished));
