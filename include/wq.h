@@ -1655,9 +1655,9 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * keep their order: a dear one is not overtaken by cheap ones of its key and priority or a less
  * urgent one. A job that costs more than the burst waits until the burst is unused, and the key is
  * shut until all of its cost is paid; a cost over key_rate_count counts as that. What is used up is
- * stored like the rate of a queue, but a wq_export leaves it out: where a store moved to,
- * each key begins unused. A queue without key_rate_count holds no key back. A job has a group or a
- * rate key, not both (WQ_E_UNSUPPORTED). A key takes memory like a group until it is unused.
+ * stored like the rate of a queue, and moves with the store. A queue without key_rate_count holds
+ * no key back. A job has a group or a rate key, not both (WQ_E_UNSUPPORTED). A key takes memory
+ * like a group until it is unused.
  *
  * THROTTLE ON EXCEPTIONS. wq_queue_config.throttle_... is a circuit breaker for each rate key, with
  * or without a key_rate: after throttle_count exceptions of its jobs within any throttle_window_ms
@@ -2580,8 +2580,10 @@ typedef struct wq_store_record {
   uint64_t queues;          /* export: how many follow; import: not read */
   uint64_t jobs;
   uint64_t kv_rows;
+  uint64_t flows;
+  uint64_t rows;            /* keys, done jobs and rate keys together */
 } wq_store_record;
-#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0}
+#define WQ_STORE_RECORD_INIT {sizeof(wq_store_record), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of the
  * stats only the totals are imported. */
@@ -2643,7 +2645,7 @@ typedef struct wq_job_record {
   wq_bytes idempotency_key;
   int64_t idempotency_ms;
   int64_t first_dead_ms;  /* when it died for the first time; 0: never, or since_ms if it is dead */
-  uint64_t flow;          /* flows stay behind: after an import it is a number without a flow */
+  uint64_t flow;          /* 0: none. Counts if the flow came in before */
   wq_bytes chain;         /* opaque; what follows the job, as docs/FORMAT.md has it */
   wq_bytes group;         /* key of its group; empty: none */
   uint32_t group_limit;   /* its own; 0: the queue's */
@@ -2673,6 +2675,39 @@ typedef struct wq_kv_record {
 } wq_kv_record;
 #define WQ_KV_RECORD_INIT {sizeof(wq_kv_record), 0, 0, {NULL, 0}, {NULL, 0}}
 
+/* A flow on the way. */
+typedef struct wq_flow_record {
+  uint32_t struct_size;
+  uint32_t options;             /* WQ_FLOW_ALLOW_FAILURES */
+  const wq_flow_status *status; /* what is pending is what its jobs bring along: an import counts
+                                   as cancelled what has not come in by its end */
+  wq_bytes on_complete;         /* opaque, like wq_job_record.chain; empty: none */
+  wq_bytes on_failure;
+} wq_flow_record;
+#define WQ_FLOW_RECORD_INIT {sizeof(wq_flow_record), 0, NULL, {NULL, 0}, {NULL, 0}}
+
+/* An idempotency key on the way: until then a second request of it is the first one, also if the
+ * job of that has ended. */
+typedef struct wq_key_record {
+  uint32_t struct_size;
+  uint32_t reserved_0;
+  wq_bytes key;
+  uint64_t job_id;  /* of the first request */
+  int64_t until_ms; /* end of the window */
+} wq_key_record;
+#define WQ_KEY_RECORD_INIT {sizeof(wq_key_record), 0, {NULL, 0}, 0, 0}
+
+/* A rate key on the way: one that is used up, cools down, or counts exceptions. */
+typedef struct wq_rate_key_record {
+  uint32_t struct_size;
+  uint32_t exceptions_count;
+  wq_bytes key;
+  int64_t used_ns;       /* how far it is used up, as a point in time in ns; 0: not at all */
+  int64_t cool_until_ms; /* 0: it does not cool down */
+  const int64_t *exceptions_ms; /* the exceptions that count, oldest first; up to 100 */
+} wq_rate_key_record;
+#define WQ_RATE_KEY_RECORD_INIT {sizeof(wq_rate_key_record), 0, {NULL, 0}, 0, 0, NULL}
+
 /* One item of an export: exactly one of the pointers is set. An item in which none is set that you
  * know is of a newer library. */
 typedef struct wq_export_item {
@@ -2682,18 +2717,25 @@ typedef struct wq_export_item {
   const wq_queue_record *queue;
   const wq_job_record *job;
   const wq_kv_record *kv;
+  const wq_flow_record *flow;
+  const wq_key_record *key;
+  const wq_done_job *done; /* of the history, `result` as it is stored: sealed if key_id is not 0 */
+  const wq_rate_key_record *rate_key;
+  wq_bytes queue_name;     /* of a key, a done job, a rate key */
 } wq_export_item;
-#define WQ_EXPORT_ITEM_INIT {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL}
+#define WQ_EXPORT_ITEM_INIT \
+  {sizeof(wq_export_item), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, {NULL, 0}}
 
 /* Called for each item of an export. */
 typedef int32_t (*wq_export_visit)(const wq_export_item *item, void *ctx);
 
 /* Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the store,
- * then its queues, then the kv rows (of a whole store only) by key, then the jobs. The leased,
- * running, ready and dead jobs of each queue come in their order, those with a lease in front of
- * the ready ones of their priority; the delayed jobs of all queues come last, by due time. Makes a
- * checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes back when
- * the export has ended.
+ * then its queues, then the kv rows by key and the flows (both of a whole store only), then of each
+ * queue its idempotency keys, its history (oldest first) and its rate keys, then the jobs. The
+ * leased, running, ready and dead jobs of each queue come in their order, those with a lease in
+ * front of the ready ones of their priority; the delayed jobs of all queues come last, by due time.
+ * Makes a checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes
+ * back when the export has ended.
  * Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished import);
  *          WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
@@ -2725,6 +2767,51 @@ WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, w
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_import_queue(wq_store *store, const wq_queue_record *record, wq_queue **queue,
                                wq_error *err);
+
+/* Bring `n` flows in, in one change; record_size is sizeof flows[0]. All or none. They come in
+ * before the jobs that belong to them. A flow that is sealed, and none of whose jobs is pending
+ * when the import ends, is finished by that and enqueues what follows.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a flow that is there, or is
+ *          not below next_job_id), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_flows(wq_store *store, const wq_flow_record *flows, size_t n,
+                               size_t record_size, wq_error *err);
+
+/* Bring `n` idempotency keys in, in one change; record_size is sizeof keys[0]. All or none. Those
+ * whose time has come are left out. They come in before the jobs of their queue: a job that has
+ * such a key and comes in without it gets one from its own times.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is there),
+ *          WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_keys(wq_queue *queue, const wq_key_record *keys, size_t n,
+                              size_t record_size, wq_error *err);
+
+/* Bring `n` jobs of the history in, oldest first, in one change; job_size is sizeof jobs[0]. All or
+ * none. result_code does not count. What the configuration of the queue does not keep goes again.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a job that is there),
+ *          WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_history(wq_queue *queue, const wq_done_job *jobs, size_t n,
+                                 size_t job_size, wq_error *err);
+
+/* Bring `n` rate keys in, in one change; record_size is sizeof keys[0]. All or none.
+ * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is given twice),
+ *          WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Durability: that of wq_import_end.
+ * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
+ * Since: 0.1.   Stability: stable. */
+WQ_API int32_t wq_import_rate_keys(wq_queue *queue, const wq_rate_key_record *keys, size_t n,
+                                   size_t record_size, wq_error *err);
 
 /* Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0]. All or
  * none. They keep their ids, generations, counts and times. Jobs that were leased or running become

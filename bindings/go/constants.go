@@ -1140,7 +1140,7 @@ var rawStructs = [...]rawStruct{
 		{"created_ms", 40, 8},
 		{"elapsed_ms", 48, 8},
 	}},
-	{"wq_store_record", 56, []rawField{
+	{"wq_store_record", 72, []rawField{
 		{"struct_size", 0, 4},
 		{"reserved_0", 4, 4},
 		{"lsn", 8, 8},
@@ -1149,6 +1149,8 @@ var rawStructs = [...]rawStruct{
 		{"queues", 32, 8},
 		{"jobs", 40, 8},
 		{"kv_rows", 48, 8},
+		{"flows", 56, 8},
+		{"rows", 64, 8},
 	}},
 	{"wq_queue_record", 72, []rawField{
 		{"struct_size", 0, 4},
@@ -1224,13 +1226,40 @@ var rawStructs = [...]rawStruct{
 		{"key", 16, 16},
 		{"value", 32, 16},
 	}},
-	{"wq_export_item", 40, []rawField{
+	{"wq_flow_record", 48, []rawField{
+		{"struct_size", 0, 4},
+		{"options", 4, 4},
+		{"status", 8, 8},
+		{"on_complete", 16, 16},
+		{"on_failure", 32, 16},
+	}},
+	{"wq_key_record", 40, []rawField{
+		{"struct_size", 0, 4},
+		{"reserved_0", 4, 4},
+		{"key", 8, 16},
+		{"job_id", 24, 8},
+		{"until_ms", 32, 8},
+	}},
+	{"wq_rate_key_record", 48, []rawField{
+		{"struct_size", 0, 4},
+		{"exceptions_count", 4, 4},
+		{"key", 8, 16},
+		{"used_ns", 24, 8},
+		{"cool_until_ms", 32, 8},
+		{"exceptions_ms", 40, 8},
+	}},
+	{"wq_export_item", 88, []rawField{
 		{"struct_size", 0, 4},
 		{"reserved_0", 4, 4},
 		{"store", 8, 8},
 		{"queue", 16, 8},
 		{"job", 24, 8},
 		{"kv", 32, 8},
+		{"flow", 40, 8},
+		{"key", 48, 8},
+		{"done", 56, 8},
+		{"rate_key", 64, 8},
+		{"queue_name", 72, 16},
 	}},
 	{"wq_repair_finding", 96, []rawField{
 		{"struct_size", 0, 4},

@@ -496,6 +496,13 @@ class Engine {
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
   Status import_kv(std::span<const KvImage> rows, CallOptions& call);
+  // What is beside the jobs (engine_import_rows.cc). All or nothing. Batches come before their
+  // jobs, what a batch waits for counts as cancelled if it has not come by the end; idempotency
+  // keys before the jobs that have them, the history in its order. Keys that are over are left out.
+  Status import_batches(std::span<const BatchImage> batches, CallOptions& call);
+  Status import_keys(QueueId queue, std::span<const KeyImage> keys, CallOptions& call);
+  Status import_history(QueueId queue, std::span<const DoneImage> jobs, CallOptions& call);
+  Status import_rate_keys(QueueId queue, std::span<const RateKeyImage> keys, CallOptions& call);
   Status import_end(CallOptions& call);
 
   // ---- kv (engine_kv.cc). EMPTY: no such row. CONFLICT: the condition does not hold.
@@ -686,6 +693,10 @@ class Engine {
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
+  struct ArrivingRows;
+  Status import_rows(const ArrivingRows& rows, CallOptions& call);
+  Status add_arriving(const ArrivingRows& rows, Command& command) WQ_REQUIRES(mutex_);
+  Status finish_arrived_batches();
 
   // ---- packed payloads (engine_payload.cc)
   const Keyring& keyring() const;

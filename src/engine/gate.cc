@@ -444,6 +444,14 @@ Status State::load_gate(std::string_view key, std::string_view value) {
   return {};
 }
 
+void State::adopt_rate_key(Queue* queue, std::string_view key, int64_t tat_ns, Breaker breaker) {
+  KeyGate& gate = *gate_of(queue, GateName(GateName::rate_key, key));
+  gate.tat_ns = tat_ns;
+  set_breaker(gate, std::move(breaker));
+  touch(gate);
+  settle_gate(gate);
+}
+
 std::vector<GateChange> State::take_changed_gates() {
   std::vector<GateChange> out;
   for (KeyGate* gate : std::exchange(changed_gates_, {})) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -320,6 +321,13 @@ Status Engine::make_resident(const Command& command) {
       WQ_TRY(make_batches_known(command));
       return make_keys_known(command);
     case CommandType::import_jobs:
+      for (const ImportedJob& job : command.imports) {
+        WQ_TRY_SET(const DecodedJobRow row, decode_job_row(job.row));
+        const uint64_t batch = trusted_batch(row.envelope);
+        if (batch != 0) WQ_TRY(make_row_known(Family::batch, batch_row_key(batch)));
+      }
+      return make_keys_known(command);
+    case CommandType::import_rows:
     case CommandType::key_forget:
       return make_keys_known(command);
     case CommandType::kv_write:

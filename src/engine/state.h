@@ -156,6 +156,8 @@ class State {
   void forget_keys(Queue* queue);
   // Of a job with traits, for the throttle of its rate key.
   void note_exception(const Job& job, int64_t now_ms);
+  // As another store held it.
+  void adopt_rate_key(Queue* queue, std::string_view key, int64_t tat_ns, Breaker breaker);
   void note_success(const Job& job);
   Status load_gate(std::string_view key, std::string_view value);
   void order_turns();  // after the last of them

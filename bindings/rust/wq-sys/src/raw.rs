@@ -2494,6 +2494,9 @@ pub struct wq_store_record {
     pub queues: u64,
     pub jobs: u64,
     pub kv_rows: u64,
+    pub flows: u64,
+    /// keys, done jobs and rate keys together
+    pub rows: u64,
 }
 
 impl wq_store_record {
@@ -2508,6 +2511,8 @@ impl wq_store_record {
             queues: 0,
             jobs: 0,
             kv_rows: 0,
+            flows: 0,
+            rows: 0,
         }
     }
 }
@@ -2613,7 +2618,7 @@ pub struct wq_job_record {
     pub idempotency_ms: i64,
     /// when it died for the first time; 0: never, or since_ms if it is dead
     pub first_dead_ms: i64,
-    /// flows stay behind: after an import it is a number without a flow
+    /// 0: none. Counts if the flow came in before
     pub flow: u64,
     /// opaque; what follows the job, as docs/FORMAT.md has it
     pub chain: wq_bytes,
@@ -2725,6 +2730,91 @@ impl wq_kv_record {
     }
 }
 
+/// A flow on the way.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_flow_record {
+    pub struct_size: u32,
+    /// WQ_FLOW_ALLOW_FAILURES
+    pub options: u32,
+    /// what is pending is what its jobs bring along: an import counts as cancelled what has not
+    /// come in by its end
+    pub status: *const wq_flow_status,
+    /// opaque, like wq_job_record.chain; empty: none
+    pub on_complete: wq_bytes,
+    pub on_failure: wq_bytes,
+}
+
+impl wq_flow_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_flow_record {
+            struct_size: core::mem::size_of::<wq_flow_record>() as u32,
+            options: 0,
+            status: core::ptr::null(),
+            on_complete: wq_bytes::init(),
+            on_failure: wq_bytes::init(),
+        }
+    }
+}
+
+/// An idempotency key on the way: until then a second request of it is the first one, also if
+/// the
+/// job of that has ended.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_key_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    pub key: wq_bytes,
+    /// of the first request
+    pub job_id: u64,
+    /// end of the window
+    pub until_ms: i64,
+}
+
+impl wq_key_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_key_record {
+            struct_size: core::mem::size_of::<wq_key_record>() as u32,
+            reserved_0: 0,
+            key: wq_bytes::init(),
+            job_id: 0,
+            until_ms: 0,
+        }
+    }
+}
+
+/// A rate key on the way: one that is used up, cools down, or counts exceptions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_rate_key_record {
+    pub struct_size: u32,
+    pub exceptions_count: u32,
+    pub key: wq_bytes,
+    /// how far it is used up, as a point in time in ns; 0: not at all
+    pub used_ns: i64,
+    /// 0: it does not cool down
+    pub cool_until_ms: i64,
+    /// the exceptions that count, oldest first; up to 100
+    pub exceptions_ms: *const i64,
+}
+
+impl wq_rate_key_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_rate_key_record {
+            struct_size: core::mem::size_of::<wq_rate_key_record>() as u32,
+            exceptions_count: 0,
+            key: wq_bytes::init(),
+            used_ns: 0,
+            cool_until_ms: 0,
+            exceptions_ms: core::ptr::null(),
+        }
+    }
+}
+
 /// One item of an export: exactly one of the pointers is set. An item in which none is set that
 /// you
 /// know is of a newer library.
@@ -2737,6 +2827,13 @@ pub struct wq_export_item {
     pub queue: *const wq_queue_record,
     pub job: *const wq_job_record,
     pub kv: *const wq_kv_record,
+    pub flow: *const wq_flow_record,
+    pub key: *const wq_key_record,
+    /// of the history, `result` as it is stored: sealed if key_id is not 0
+    pub done: *const wq_done_job,
+    pub rate_key: *const wq_rate_key_record,
+    /// of a key, a done job, a rate key
+    pub queue_name: wq_bytes,
 }
 
 impl wq_export_item {
@@ -2749,6 +2846,11 @@ impl wq_export_item {
             queue: core::ptr::null(),
             job: core::ptr::null(),
             kv: core::ptr::null(),
+            flow: core::ptr::null(),
+            key: core::ptr::null(),
+            done: core::ptr::null(),
+            rate_key: core::ptr::null(),
+            queue_name: wq_bytes::init(),
         }
     }
 }
@@ -3581,7 +3683,7 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
     ),
     (
         "wq_store_record",
-        56,
+        72,
         &[
             ("struct_size", 0, 4),
             ("reserved_0", 4, 4),
@@ -3591,6 +3693,8 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("queues", 32, 8),
             ("jobs", 40, 8),
             ("kv_rows", 48, 8),
+            ("flows", 56, 8),
+            ("rows", 64, 8),
         ],
     ),
     (
@@ -3680,8 +3784,42 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_export_item",
+        "wq_flow_record",
+        48,
+        &[
+            ("struct_size", 0, 4),
+            ("options", 4, 4),
+            ("status", 8, 8),
+            ("on_complete", 16, 16),
+            ("on_failure", 32, 16),
+        ],
+    ),
+    (
+        "wq_key_record",
         40,
+        &[
+            ("struct_size", 0, 4),
+            ("reserved_0", 4, 4),
+            ("key", 8, 16),
+            ("job_id", 24, 8),
+            ("until_ms", 32, 8),
+        ],
+    ),
+    (
+        "wq_rate_key_record",
+        48,
+        &[
+            ("struct_size", 0, 4),
+            ("exceptions_count", 4, 4),
+            ("key", 8, 16),
+            ("used_ns", 24, 8),
+            ("cool_until_ms", 32, 8),
+            ("exceptions_ms", 40, 8),
+        ],
+    ),
+    (
+        "wq_export_item",
+        88,
         &[
             ("struct_size", 0, 4),
             ("reserved_0", 4, 4),
@@ -3689,6 +3827,11 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("queue", 16, 8),
             ("job", 24, 8),
             ("kv", 32, 8),
+            ("flow", 40, 8),
+            ("key", 48, 8),
+            ("done", 56, 8),
+            ("rate_key", 64, 8),
+            ("queue_name", 72, 16),
         ],
     ),
     (
@@ -4635,6 +4778,8 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("queues", core::ptr::addr_of!(s.queues) as usize - base, core::mem::size_of_val(&s.queues)),
                 ("jobs", core::ptr::addr_of!(s.jobs) as usize - base, core::mem::size_of_val(&s.jobs)),
                 ("kv_rows", core::ptr::addr_of!(s.kv_rows) as usize - base, core::mem::size_of_val(&s.kv_rows)),
+                ("flows", core::ptr::addr_of!(s.flows) as usize - base, core::mem::size_of_val(&s.flows)),
+                ("rows", core::ptr::addr_of!(s.rows) as usize - base, core::mem::size_of_val(&s.rows)),
             ],
         ));
     }
@@ -4737,6 +4882,52 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
+        let s = wq_flow_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_flow_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("options", core::ptr::addr_of!(s.options) as usize - base, core::mem::size_of_val(&s.options)),
+                ("status", core::ptr::addr_of!(s.status) as usize - base, core::mem::size_of_val(&s.status)),
+                ("on_complete", core::ptr::addr_of!(s.on_complete) as usize - base, core::mem::size_of_val(&s.on_complete)),
+                ("on_failure", core::ptr::addr_of!(s.on_failure) as usize - base, core::mem::size_of_val(&s.on_failure)),
+            ],
+        ));
+    }
+    {
+        let s = wq_key_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_key_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
+                ("until_ms", core::ptr::addr_of!(s.until_ms) as usize - base, core::mem::size_of_val(&s.until_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_rate_key_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_rate_key_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("exceptions_count", core::ptr::addr_of!(s.exceptions_count) as usize - base, core::mem::size_of_val(&s.exceptions_count)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("used_ns", core::ptr::addr_of!(s.used_ns) as usize - base, core::mem::size_of_val(&s.used_ns)),
+                ("cool_until_ms", core::ptr::addr_of!(s.cool_until_ms) as usize - base, core::mem::size_of_val(&s.cool_until_ms)),
+                ("exceptions_ms", core::ptr::addr_of!(s.exceptions_ms) as usize - base, core::mem::size_of_val(&s.exceptions_ms)),
+            ],
+        ));
+    }
+    {
         let s = wq_export_item::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
@@ -4749,6 +4940,11 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("queue", core::ptr::addr_of!(s.queue) as usize - base, core::mem::size_of_val(&s.queue)),
                 ("job", core::ptr::addr_of!(s.job) as usize - base, core::mem::size_of_val(&s.job)),
                 ("kv", core::ptr::addr_of!(s.kv) as usize - base, core::mem::size_of_val(&s.kv)),
+                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("done", core::ptr::addr_of!(s.done) as usize - base, core::mem::size_of_val(&s.done)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
             ],
         ));
     }
@@ -7150,15 +7346,17 @@ extern "C" {
 
     /// Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the
     /// store,
-    /// then its queues, then the kv rows (of a whole store only) by key, then the jobs. The
-    /// leased,
-    /// running, ready and dead jobs of each queue come in their order, those with a lease in
-    /// front of
-    /// the ready ones of their priority; the delayed jobs of all queues come last, by due time.
-    /// Makes a
-    /// checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes
-    /// back when
-    /// the export has ended.
+    /// then its queues, then the kv rows by key and the flows (both of a whole store only), then
+    /// of each
+    /// queue its idempotency keys, its history (oldest first) and its rate keys, then the jobs.
+    /// The
+    /// leased, running, ready and dead jobs of each queue come in their order, those with a
+    /// lease in
+    /// front of the ready ones of their priority; the delayed jobs of all queues come last, by
+    /// due time.
+    /// Makes a checkpoint first. Other calls go on meanwhile; the disk space of what they remove
+    /// comes
+    /// back when the export has ended.
     ///
     /// Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished
     /// import); WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
@@ -7216,6 +7414,93 @@ extern "C" {
         store: *mut wq_store,
         record: *const wq_queue_record,
         queue: *mut *mut wq_queue,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` flows in, in one change; record_size is sizeof flows[0]. All or none. They come
+    /// in
+    /// before the jobs that belong to them. A flow that is sealed, and none of whose jobs is
+    /// pending
+    /// when the import ends, is finished by that and enqueues what follows.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a flow that is
+    /// there, or is not below next_job_id), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_flows(
+        store: *mut wq_store,
+        flows: *const wq_flow_record,
+        n: usize,
+        record_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` idempotency keys in, in one change; record_size is sizeof keys[0]. All or none.
+    /// Those
+    /// whose time has come are left out. They come in before the jobs of their queue: a job that
+    /// has
+    /// such a key and comes in without it gets one from its own times.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is
+    /// there), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_keys(
+        queue: *mut wq_queue,
+        keys: *const wq_key_record,
+        n: usize,
+        record_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` jobs of the history in, oldest first, in one change; job_size is sizeof
+    /// jobs[0]. All or
+    /// none. result_code does not count. What the configuration of the queue does not keep goes
+    /// again.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a job that is
+    /// there), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_history(
+        queue: *mut wq_queue,
+        jobs: *const wq_done_job,
+        n: usize,
+        job_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` rate keys in, in one change; record_size is sizeof keys[0]. All or none.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is given
+    /// twice), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_rate_keys(
+        queue: *mut wq_queue,
+        keys: *const wq_rate_key_record,
+        n: usize,
+        record_size: usize,
         err: *mut wq_error,
     ) -> i32;
 
