@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wq::model {
 namespace {
@@ -119,8 +120,9 @@ uint64_t Model::clear(QueueId queue_id, uint32_t states) {
 void Model::leave(Queue& queue, Job& job) {
   if (job.state == JobState::ready) take_out(queue.ready[job.spec.priority], job.id);
   if (job.state == JobState::dead) take_out(queue.dead, job.id);
-  job.state = JobState::gone;
+  const JobState from = std::exchange(job.state, JobState::gone);
   job.due_ms = job.deadline_ms = job.expires_ms = 0;
+  if (queue.gates.used) gate_left(queue, job, from);
 }
 
 void Model::end(Queue& queue, Job& job) {
@@ -133,6 +135,7 @@ void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
   line.insert(front ? line.begin() : line.end(), job.id);
   job.state = JobState::ready;
   job.since_ms = now_ms;
+  if (queue.gates.used) gate_ready(queue, job);
 }
 
 void Model::make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front) {
@@ -176,6 +179,7 @@ void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
   job.id = id;
   job.spec = spec;
   job.enqueued_ms = now.wall_ms;
+  use_gates(queue, spec.gate);
   const int64_t delay_ms = spec.run_at_ms != 0 ? spec.run_at_ms - now.wall_ms : spec.delay_ms;
   make_ready_after(queue, job, now, std::max<int64_t>(0, delay_ms), false);
   ++queue.totals.enqueued;
@@ -206,8 +210,10 @@ std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs)
 void Model::lease(QueueId queue_id, JobId id, Generation generation, int64_t lease_ms, Now now) {
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs.at(id);
+  if (queue.gates.used) gate_turn(queue, job);
   leave(queue, job);
   job.state = JobState::leased;
+  gate_charge(queue, job, now);
   ++job.attempts;
   job.generation = generation;
   job.leased_ms = now.wall_ms;
@@ -239,11 +245,15 @@ void Model::settle(QueueId queue_id, const Settlement& what, Now now) {
   switch (what.kind) {
     case Settle::ack:
       ++queue.totals.acked;
+      gate_success(queue, job);
       end(queue, job);
       break;
     case Settle::nack:
       ++queue.totals.nacked;
-      if (!what.no_exception) ++job.exceptions;
+      if (!what.no_exception) {
+        ++job.exceptions;
+        gate_exception(queue, job, now);
+      }
       if (what.priority >= 0) job.spec.priority = static_cast<uint8_t>(what.priority);
       lose_attempt(queue, job, now, DeadReason::failed, what.delay_ms, what.front);
       break;
