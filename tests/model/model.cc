@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wq::model {
 namespace {
@@ -137,8 +138,9 @@ void Model::remove(QueueId queue) {
 void Model::leave(Queue& queue, Job& job) {
   if (job.state == JobState::ready) take_out(queue.ready[job.spec.priority], job.id);
   if (job.state == JobState::dead) take_out(queue.dead, job.id);
-  job.state = JobState::gone;
+  const JobState from = std::exchange(job.state, JobState::gone);
   job.due_ms = job.deadline_ms = job.expires_ms = 0;
+  if (queue.gates.used) gate_left(queue, job, from);
 }
 
 // What ends with a clear settles nothing: what it leaves in batches is found by a sweep.
@@ -172,6 +174,7 @@ void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
   line.insert(front ? line.begin() : line.end(), job.id);
   job.state = JobState::ready;
   job.since_ms = now_ms;
+  if (queue.gates.used) gate_ready(queue, job);
 }
 
 void Model::make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front) {
@@ -219,6 +222,7 @@ void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
   job.id = id;
   job.spec = spec;
   job.enqueued_ms = now.wall_ms;
+  use_gates(queue, spec.gate);
   take_keys(queue_id, job, now);  // sets the time of a debounced one
   int64_t delay_ms = job.spec.delay_ms;
   if (spec.run_at_ms != 0) delay_ms = spec.run_at_ms - now.wall_ms;
@@ -255,8 +259,10 @@ std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs,
 void Model::lease(QueueId queue_id, JobId id, Generation generation, int64_t lease_ms, Now now) {
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs.at(id);
+  if (queue.gates.used) gate_turn(queue, job);
   leave(queue, job);
   job.state = JobState::leased;
+  gate_charge(queue, job, now);
   ++job.attempts;
   job.generation = generation;
   job.leased_ms = now.wall_ms;
@@ -291,12 +297,16 @@ void Model::settle(QueueId queue_id, const Settlement& what, Now now) {
   switch (what.kind) {
     case Settle::ack:
       ++queue.totals.acked;
+      gate_success(queue, job);
       keep_done(queue, job, what, now);
       end(queue, job, EndReason::acked, now);
       break;
     case Settle::nack:
       ++queue.totals.nacked;
-      if (!what.no_exception) ++job.exceptions;
+      if (!what.no_exception) {
+        ++job.exceptions;
+        gate_exception(queue, job, now);
+      }
       if (what.priority >= 0) job.spec.priority = static_cast<uint8_t>(what.priority);
       lose_attempt(queue, job, now, told, what.delay_ms, what.front);
       break;

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "engine/types.h"
+#include "model/model_gates.h"
 #include "model/model_parts.h"
 
 namespace wq::model {
@@ -30,6 +31,7 @@ struct Spec {
   Limits limits;
   Keys keys;
   FlowSpec flow;
+  GateSpec gate;
 };
 
 struct Job {
@@ -63,6 +65,7 @@ struct Queue {
   std::map<uint8_t, std::vector<JobId>> ready;  // by priority; the next to be leased is first
   std::vector<JobId> dead;                      // the first to have died is first
   std::vector<Done> done;                       // the first to be acked is first
+  GateState gates;
 
   uint64_t count(JobState state) const;
   uint64_t running() const { return count(JobState::leased) + count(JobState::running); }
@@ -72,6 +75,15 @@ struct Pick {
   QueueId queue = 0;
   JobId id = 0;
 };
+
+// A job that a lease may come to next. `blocked`: it does not wait for its group, which is full, so
+// it is released or skipped, and the next one is looked for.
+struct Candidate {
+  Pick pick;
+  bool blocked = false;
+};
+
+enum class KeyWait : uint8_t { none, used_up, cools };
 
 enum class Settle : uint8_t { ack, nack, fail, release };
 
@@ -162,7 +174,27 @@ class Model {
   void end_overdue(const std::vector<Pick>& jobs, Now now);
   void reopen(Now now);  // leases go on with their deadlines
 
+  // ---- gates (model_gates.cc)
+  // Any of which a lease may come to next; none: there is nothing to have. For queues without gates
+  // pick() says the same.
+  std::vector<Candidate> next(const std::vector<QueueId>& from, Now now) const;
+  void configure(QueueId queue, const QueueConfig& config, Now now);
+  bool rebase(QueueId queue, Now now);
+  void overlap(QueueId queue, JobId id, Now now);
+  void reprioritise(QueueId queue, JobId id, uint8_t priority, Now now);
+  static bool group_is_full(const Queue& queue, const GateSpec& gate);
+  static KeyWait key_wait(const Queue& queue, const GateSpec& gate, Now now);
+  static uint64_t parked_in_groups(const Queue& queue);
+
  private:
+  static void use_gates(Queue& queue, const GateSpec& gate);
+  static void gate_ready(Queue& queue, const Job& job);
+  static void gate_left(Queue& queue, const Job& job, JobState from);
+  static void gate_turn(Queue& queue, const Job& job);
+  static void gate_charge(Queue& queue, const Job& job, Now now);
+  static void gate_exception(Queue& queue, const Job& job, Now now);
+  static void gate_success(Queue& queue, const Job& job);
+
   void leave(Queue& queue, Job& job);
   void make_ready(Queue& queue, Job& job, int64_t now_ms, bool front);
   void make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front);

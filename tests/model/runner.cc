@@ -82,6 +82,7 @@ Outcome Runner::run(bool trace) {
     outcome.message = std::string(op_name(stream_.ops[done].kind)) + ": " + failure;
   }
   outcome.rare = rare_;
+  outcome.ops = ops_;
   return outcome;
 }
 
@@ -100,7 +101,11 @@ std::string Runner::start() {
 
 std::string Runner::step(const Op& op) {
   Prng dice(dice_seed(op));
+  ++ops_[static_cast<size_t>(op.kind)];
   switch (op.kind) {
+    case OpKind::reprioritise:
+    case OpKind::gate_config:
+      return step_gates(op, dice);
     case OpKind::advance:
       return advance(dice);
     case OpKind::step_wall:

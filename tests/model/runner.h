@@ -23,7 +23,10 @@ namespace wq::model {
               X(slots_full) X(partial_lease) X(wall_back) X(partial_promotion)                   \
                   X(replayed_from_checkpoint) X(replayed_all) X(kill_lost_a_tail)                \
                       X(cut_lost_a_tail) X(cut_kept_the_unpromised) X(torn_tail) X(log_recycled) \
-                          X(rebuilt) X(expired_at_open) X(completed_later) X(drained)
+                          X(rebuilt) X(expired_at_open) X(completed_later) X(drained)            \
+  /* gates */ X(group_full) X(group_own_limit) X(rate_refused) X(key_refused) X(key_cooling)     \
+      X(overlap_released) X(overlap_skipped) X(overlap_recovered_in_part) X(turn_of_another)     \
+          X(turn_among_lines) X(rate_rebased) X(reprioritised) X(parked_cold)
 
 enum class Rare : uint8_t {
 #define X(name) name,
@@ -41,6 +44,7 @@ struct Outcome {
   size_t op = 0;  // the operation that failed; their number: the final checks
   std::string message;
   std::array<uint64_t, rare_count> rare{};
+  std::array<uint64_t, op_kind_count> ops{};  // how often each was done
 };
 
 // `trace` prints each operation before it runs.

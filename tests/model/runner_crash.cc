@@ -72,14 +72,18 @@ std::string Runner::recovered(Lsn least, Lsn most, bool clean) {
   fold(found);
   Model past = base_;
   if (!entries_.empty() && entries_.front().first <= found) {
-    // Somewhere between the records of one call: only promotion writes several.
-    if (!entries_.front().promotes) return "recovered half of a change";
+    // Somewhere between the records of one call.
+    const Entry& cut = entries_.front();
+    if (!cut.promotes && !cut.part) return "recovered half of a change";
+    if (cut.part) cut.part(past, engine());
     Model whole = past;
     if (setting_.expire_at_open) whole.expire(whole.expired(INT64_MAX), now());
     const uint64_t all = whole.count(JobState::delayed);
     const uint64_t left = engine().stats().counts[static_cast<int>(JobState::delayed)];
-    if (left > all) return differ("delayed jobs in the middle of a promotion", left, all);
-    past.promote(all - left, entries_.front().now);
+    if (cut.promotes && left > all) {
+      return differ("delayed jobs in the middle of a promotion", left, all);
+    }
+    if (cut.promotes) past.promote(all - left, cut.now);
   }
   entries_.clear();
   live_ = std::move(past);

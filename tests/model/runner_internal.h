@@ -40,7 +40,9 @@ class Runner {
     Lsn last = 0;
     Change change;
     bool promotes = false;  // several records, each of some jobs, in due order
-    Now now;
+    Now now = {};
+    // Of several records: does what the engine has of them, as a crash in their middle left it.
+    std::function<void(Model&, Engine&)> part = {};
   };
   struct Known {
     QueueId queue = 0;
@@ -122,15 +124,30 @@ class Runner {
   std::string change_dead(Prng& dice, bool replay);
   std::string lease(Prng& dice);
   std::string take_leased(std::span<const QueueId> from, const LeaseRequest& request,
-                          const CallOptions& call, const std::vector<JobView>& jobs);
+                          const CallOptions& call, const std::vector<JobView>& jobs,
+                          const std::vector<Pick>& picks);
   std::string confirm(Prng& dice);
   std::string extend(Prng& dice);
   std::string settle(Prng& dice);
   Settlement random_settlement(Prng& dice, const Known& token);
   Code expected_code(QueueId queue, const Known& token);
   bool same_code(QueueId queue, const Known& token, Code got, Code expected);
-  Spec random_spec(Prng& dice);
+  Spec random_spec(Prng& dice, const Queue* queue);  // null: there is no such queue
   std::string new_job(QueueId queue, JobId id, const Spec& spec);
+
+  // ---- groups, rates, turns (runner_gates.cc)
+  std::string step_gates(const Op& op, Prng& dice);
+  std::string gate_config(Prng& dice);
+  std::string reprioritise(Prng& dice);
+  void add_gates(Prng& dice, Spec& spec);
+  bool has_gates(std::span<const QueueId> queues);
+  std::string settle_guards(std::span<const QueueId> from, bool* leave_out);
+  std::string follow_lease(std::span<const QueueId> from, const LeaseRequest& request,
+                           const CallOptions& call, Lsn before, const std::vector<JobView>& jobs);
+  std::string account_gates(std::span<const QueueId> from, Lsn before, uint64_t leases,
+                            const std::vector<Pick>& overlapped);
+  void note_gates(std::span<const QueueId> from);
+  int64_t step_back_max_ms();
 
   // ---- choices
   QueueId any_queue(Prng& dice);             // mostly one that is there; else one that was
@@ -172,6 +189,7 @@ class Runner {
   uint64_t made_ = 0;
   ResidencyStats residency_;
   std::array<uint64_t, rare_count> rare_{};
+  std::array<uint64_t, op_kind_count> ops_{};
 };
 
 // A refusal that should have happened.

@@ -1,31 +1,11 @@
 // The runner's operations on jobs that nobody holds: enqueue, cancel, get, dead letters.
 #include <algorithm>
 
+#include "model/engine_spec.h"
 #include "model/runner_internal.h"
 
 namespace wq::model {
 namespace {
-
-// What a spec points to while a call is made.
-struct EngineSpec {
-  explicit EngineSpec(const Spec& from) {
-    for (const auto& [name, value] : from.headers) {
-      headers.push_back(Header{as_bytes(name), as_bytes(value)});
-    }
-    spec.payload = as_bytes(from.payload);
-    spec.headers = headers;
-    spec.delay_ms = from.delay_ms;
-    spec.run_at_ms = from.run_at_ms;
-    spec.priority = from.priority;
-    spec.max_attempts = from.max_attempts;
-    spec.backoff = from.backoff;
-  }
-  EngineSpec(const EngineSpec&) = delete;
-  EngineSpec& operator=(const EngineSpec&) = delete;
-
-  std::vector<Header> headers;
-  JobSpec spec;
-};
 
 constexpr size_t delayed_jobs_max = 700;  // below the engine's bound of one step
 constexpr size_t known_max = 4'000;
@@ -59,7 +39,7 @@ std::string Runner::step_job(const Op& op, Prng& dice) {
   }
 }
 
-Spec Runner::random_spec(Prng& dice) {
+Spec Runner::random_spec(Prng& dice, const Queue* queue) {
   Spec spec;
   spec.payload = "job " + std::to_string(++made_);
   const size_t size = dice.below(uint64_t{setting_.payload_max} + 1);
@@ -78,6 +58,7 @@ Spec Runner::random_spec(Prng& dice) {
   spec.priority = any_priority(dice);
   spec.max_attempts = static_cast<uint32_t>(dice.below(5) < 3 ? 0 : 1 + dice.below(3));
   if (dice.below(5) == 0) spec.backoff = random_config(dice).backoff;
+  if (queue && setting_.gates != 0) add_gates(dice, spec);
   return spec;
 }
 
@@ -92,7 +73,7 @@ std::string Runner::new_job(QueueId queue, JobId id, const Spec& /*spec*/) {
 
 std::string Runner::enqueue(Prng& dice) {
   const QueueId id = any_queue(dice);
-  const Spec spec = random_spec(dice);
+  const Spec spec = random_spec(dice, live_.find(id));
   const EngineSpec given(spec);
   CallOptions call = make_call(dice);
   const Lsn before = last_lsn();
@@ -121,7 +102,7 @@ std::string Runner::enqueue_many(Prng& dice) {
   std::deque<EngineSpec> given;
   std::vector<JobSpec> passed;
   for (size_t i = 0; i < count; ++i) {
-    specs.push_back(random_spec(dice));
+    specs.push_back(random_spec(dice, live_.find(id)));
     given.emplace_back(specs.back());
     passed.push_back(given.back().spec);
   }

@@ -1,5 +1,6 @@
 #include "model/stream.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace wq::model {
@@ -30,6 +31,8 @@ uint32_t base_weight(OpKind kind) {
     case OpKind::dead_replay:
     case OpKind::checkpoint:
     case OpKind::configure:
+    case OpKind::reprioritise:
+    case OpKind::gate_config:
       return 3;
     case OpKind::dead_remove:
     case OpKind::dead_list:
@@ -57,6 +60,8 @@ bool possible(OpKind kind, const Setting& setting) {
       return setting.completions != 0;
     case OpKind::rebuild:
       return setting.store == on_memory;
+    case OpKind::gate_config:
+      return setting.gates != 0;
     default:
       return true;
   }
@@ -85,6 +90,9 @@ Setting make_setting(Prng& prng, std::optional<uint32_t> store) {
   out.completions = prng.below(4) == 0;
   out.weak_levels = prng.below(2) == 0;
   out.expire_at_open = prng.below(6) == 0;
+  out.gates = prng.below(2) == 0 ? 0 : static_cast<uint32_t>(1 + prng.below(15));
+  // The model looks at each job for each job that is handed out.
+  if (out.gates != 0) out.many_max = std::min<uint32_t>(out.many_max, 20);
   return out;
 }
 

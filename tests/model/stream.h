@@ -23,7 +23,8 @@ namespace wq::model {
   X(clear) X(enqueue) X(enqueue_many) X(cancel) X(get) X(lease) X(confirm) X(extend) X(settle)    \
       X(dead_list) X(dead_replay) X(dead_remove) X(advance) X(step_wall) X(tick) X(sync)          \
           X(wait_durable) X(poll) X(checkpoint) X(bad_input) X(shutdown) X(reopen) X(kill) X(cut) \
-              X(check) X(rebuild)
+              X(check) X(rebuild)                                                                 \
+  /* gates */ X(reprioritise) X(gate_config)
 
 enum class OpKind : uint8_t {
 #define X(name) name,
@@ -42,6 +43,8 @@ struct Op {
 };
 
 enum StoreChoice : uint32_t { on_memory, on_rocks_uring, on_rocks_threads };
+// Bits of Setting::gates: what jobs name.
+enum GateChoice : uint32_t { gate_groups = 1, gate_guards = 2, gate_keys = 4, gate_tenants = 8 };
 enum CheckpointChoice : uint32_t { checkpoint_by_pressure, checkpoint_each_op };
 
 // X(name, default). All fields are uint32_t.
@@ -52,7 +55,7 @@ enum CheckpointChoice : uint32_t { checkpoint_by_pressure, checkpoint_each_op };
   X(lane_window, 4096)                                                                             \
   X(checkpoints, checkpoint_by_pressure) X(dirty_jobs_max, 100000) X(segment_kib, 256)             \
       X(spare_segments, 0) X(queues, 1) X(priorities, 1) X(payload_max, 32) X(time_scale_ms, 1000) \
-          X(many_max, 8) X(completions, 0) X(weak_levels, 0) X(expire_at_open, 0)
+          X(many_max, 8) X(completions, 0) X(weak_levels, 0) X(expire_at_open, 0) X(gates, 0)
 
 struct Setting {
 #define X(name, standard) uint32_t name = standard;

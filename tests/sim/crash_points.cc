@@ -161,8 +161,7 @@ Result<std::unique_ptr<Engine>> CrashPoints::open(Machine& machine, Io& io) {
 
 // Compares with the model as of the record that recovery ended at. `*model` gets it.
 std::string CrashPoints::compare(Engine& engine, Lsn found, model::Model* model) {
-  const uint64_t delayed = engine.stats().counts[static_cast<int>(JobState::delayed)];
-  *model = script_.model_at(found, delayed);
+  *model = script_.model_at(found, engine);
   const model::Now now{clock_.wall_ms(), clock_.wall_ms()};
   model->reopen(now);
   model::CompareOptions options;
