@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "engine/batch.h"
 #include "model/compare.h"
 
 namespace wq::model {
@@ -33,15 +34,18 @@ std::string key_name(size_t i) {
   return names[i % key_names_count];
 }
 
-std::string compare_flow_view(const std::string& what, const JobView& view, const Model* model,
-                              const Job& job) {
+std::string compare_flow_view(const std::string& what, const JobView& view, const Job& job) {
   WQ_SAME(what + "progress", view.progress, job.progress);
   WQ_SAME(what + "batch", view.batch, job.spec.flow.batch);
   WQ_SAME(what + "chain_jobs", size_t{view.chain_jobs}, job.spec.flow.chain.size());
-  const bool held = job.state == JobState::leased || job.state == JobState::running;
-  if (!model || !held) return {};
+  return {};
+}
+
+std::string compare_stop(const std::string& what, const JobView& view, const Model& model,
+                         const Job& job) {
+  if (job.state != JobState::leased && job.state != JobState::running) return {};
   WQ_SAME(what + "batch_cancelled", view.batch_cancelled,
-          model->is_cancelled(job.spec.flow.batch));
+          model.is_cancelled(job.spec.flow.batch));
   return {};
 }
 

@@ -14,8 +14,10 @@ constexpr size_t key_names_count = 3;
 std::string key_name(size_t i);
 
 // Of one job, as compare_view().
-std::string compare_flow_view(const std::string& what, const JobView& view, const Model* model,
-                              const Job& job);
+std::string compare_flow_view(const std::string& what, const JobView& view, const Job& job);
+// Whether the worker that has it is told to stop.
+std::string compare_stop(const std::string& what, const JobView& view, const Model& model,
+                         const Job& job);
 std::string compare_history(Engine& engine, QueueId id, const Model& model, Now now, size_t page);
 std::string compare_kv(Engine& engine, const Model& model, Now now, const std::string& prefix,
                        size_t page);

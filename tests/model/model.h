@@ -168,6 +168,8 @@ class Model {
 
   // ---- time
   std::vector<Pick> expired(int64_t run_ms);  // leases past their deadline, earliest first
+  // Ready jobs that did not start in time, likewise; also of those that are promoted first.
+  std::vector<Pick> overdue(int64_t wall_ms, size_t promoted);
   std::vector<Pick> due(int64_t wall_ms);     // delayed jobs whose time has come, likewise
   void expire(const std::vector<Pick>& leases, Now now);
   void promote(size_t count, Now now);  // the first `count` of those that are due

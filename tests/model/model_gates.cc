@@ -181,7 +181,7 @@ void Model::overlap(QueueId queue_id, JobId id, Now now) {
   Job& job = queue.jobs.at(id);
   if (job.spec.gate.overlap == OverlapRule::skip) {
     ++queue.totals.skipped;
-    end(queue, job);
+    end(queue, job, EndReason::skipped, now);
     return;
   }
   ++queue.totals.released;

@@ -5,6 +5,7 @@
 // Thread model: plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,7 +25,7 @@ struct Now {
   int64_t run_ms = 0;
   int64_t wall_max_ms = 0;  // the latest that the wall clock has been
 
-  bool may_be_gone(int64_t end_ms) const { return end_ms <= wall_max_ms; }
+  bool may_be_gone(int64_t end_ms) const { return end_ms <= std::max(wall_ms, wall_max_ms); }
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;

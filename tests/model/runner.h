@@ -26,7 +26,19 @@ namespace wq::model {
                           X(rebuilt) X(expired_at_open) X(completed_later) X(drained)            \
   /* gates */ X(group_full) X(group_own_limit) X(rate_refused) X(key_refused) X(key_cooling)     \
       X(overlap_released) X(overlap_skipped) X(overlap_recovered_in_part) X(turn_of_another)     \
-          X(turn_among_lines) X(rate_rebased) X(reprioritised) X(parked_cold)
+          X(turn_among_lines) X(rate_rebased) X(reprioritised) X(parked_cold)                    \
+  /* flows */ X(duplicate) X(duplicate_within_call) X(repeated_request) X(debounced)             \
+      X(debounced_to_the_end) X(key_time_is_up) X(key_released)                 \
+          X(replay_met_holder) X(job_expired) X(delayed_job_expired) X(expired_job_stays_cold)   \
+              X(died_of_timeout) X(died_of_exceptions) X(died_of_time) X(cancelled_held)         \
+                  X(told_reason) X(chain_went_on) X(chain_cut) X(batch_completed) X(batch_failed)\
+                      X(batch_refused) X(batch_finished_by_clear) X(member_lost)                 \
+                          X(member_cancelled) X(worker_told_to_stop) X(swept_after_crash)        \
+                              X(swap_lost) X(swap_won) X(kv_row_ran_out) X(no_counter)           \
+                                  X(lock_lost) X(txn_done) X(txn_refused) X(txn_freed_a_key)     \
+                                      X(history_kept) X(history_trimmed) X(slot_ran)             \
+                                          X(slot_caught_up) X(slot_missed)                       \
+                                              X(due_work_recovered_in_part)
 
 enum class Rare : uint8_t {
 #define X(name) name,

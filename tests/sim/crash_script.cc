@@ -77,7 +77,7 @@ void CrashScript::note_commit(MemStoreContent& content) {
 void CrashScript::mark() {
   const EngineStats stats = engine().stats();
   marks_.push_back(Mark{harness_.disk().events(), std::max(acked_power_, stats.durable_lsn),
-                        stats.last_lsn, harness_.clock().wall_ms()});
+                        stats.last_lsn, harness_.clock().wall_ms(), now().wall_max_ms});
 }
 
 void CrashScript::begin() {
@@ -119,6 +119,7 @@ Bounds CrashScript::bounds(uint64_t event) const {
     if (mark.events <= event) bounds.least = mark.promised;
     bounds.most = mark.last;
     bounds.wall_ms = mark.wall_ms;
+    bounds.wall_max_ms = mark.wall_max_ms;
     if (mark.events > event) break;
   }
   return bounds;

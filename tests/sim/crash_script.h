@@ -25,6 +25,7 @@ struct Mark {
   Lsn promised = 0;  // acknowledged at power level, or told to be durable
   Lsn last = 0;      // newest record handed out
   int64_t wall_ms = 0;
+  int64_t wall_max_ms = 0;  // the latest that the clock has been
 };
 
 // Where recovery may end.
@@ -32,6 +33,7 @@ struct Bounds {
   Lsn least = 0;
   Lsn most = 0;
   int64_t wall_ms = 0;
+  int64_t wall_max_ms = 0;
 };
 
 class CrashScript : public model::Runner {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace wq::sim {
+
+Status differs(const std::string& what) {
+  return Status(Code::internal, "engine and model differ: " + what);
+}
+
 namespace {
 
 using model::Model;
@@ -17,10 +22,6 @@ constexpr int64_t lease_ms = 1'000;
 constexpr int64_t delay_ms = 400;
 constexpr size_t large_payload_bytes = 7'000;  // two of them are more than a segment
 
-Status differs(const std::string& what) {
-  return Status(Code::internal, "engine and model differ: " + what);
-}
-
 }  // namespace
 
 const char* deed_name(Deed deed) {
@@ -33,6 +34,7 @@ model::Stream Deeds::setting() {
   stream.setting.spare_segments = 1;
   stream.setting.budget_kib = 64;
   stream.setting.lane_window = 4;
+  stream.setting.flows = model::flow_all;
   return stream;
 }
 
@@ -59,7 +61,18 @@ std::vector<Deed> Deeds::long_script() {
                                    checkpoint,   nack,         clear,         enqueue_many,
                                    checkpoint,   delete_queue, enqueue,       checkpoint};
   std::vector<Deed> script;
-  for (int i = 0; i < 4; ++i) script.insert(script.end(), round.begin(), round.end());
+  const std::vector<Deed> flows = {enqueue_unique, enqueue_unique,  enqueue_debounced,
+                                   schedule,       enqueue_chain,   enqueue_member,
+                                   write_row,      enqueue_debounced, lease_many,
+                                   seal,           ack,             ack,
+                                   checkpoint,     ack,             transact,
+                                   slot,           lease_many,      ack,
+                                   enqueue_member, write_row,       seal,
+                                   slot,           clear};
+  for (int i = 0; i < 4; ++i) {
+    script.insert(script.end(), round.begin(), round.end());
+    if (i == 1) script.insert(script.end(), flows.begin(), flows.end());
+  }
   return script;
 }
 
@@ -158,8 +171,16 @@ Status Deeds::dispatch(Deed deed, CallOptions& call) {
     case Deed::configure:
     case Deed::cancel:
       return on_queue(deed, call);
-    default:
+    case Deed::ack:
+    case Deed::nack:
+    case Deed::nack_delay:
+    case Deed::fail:
+    case Deed::release:
+    case Deed::confirm:
+    case Deed::extend:
       return on_token(deed, call);
+    default:
+      return dispatch_flow(deed, call);
   }
 }
 
@@ -184,18 +205,7 @@ Status Deeds::enqueue(int64_t delay, size_t bytes, uint8_t priority, CallOptions
   spec.payload.resize(bytes, '.');
   spec.delay_ms = delay;
   spec.priority = priority;
-  JobSpec given;
-  given.payload = as_bytes(spec.payload);
-  given.delay_ms = delay;
-  given.priority = priority;
-  JobId id = 0;
-  WQ_TRY(engine().enqueue(queue_, given, call, id));
-  if (const std::string wrong = new_job(queue_, id, spec); !wrong.empty()) return differs(wrong);
-  acknowledged(call, Durability::power);
-  changed(call.lsn, [queue = queue_, id, spec, at = now()](Model& model) {
-    model.enqueue(queue, id, spec, at);
-  });
-  return {};
+  return enqueue_spec(spec, call);
 }
 
 Status Deeds::enqueue_some(CallOptions& call) {
@@ -235,7 +245,7 @@ Status Deeds::lease(uint32_t most, CallOptions& call) {
   if (status.is_error()) return status;
   std::string wrong = account_due(before, jobs.empty() ? 0 : 1);
   if (wrong.empty() && !jobs.empty()) {
-    wrong = take_leased(request.queues, request, call, jobs);
+    wrong = take_leased(request.queues, request, call, jobs, live_.pick({queue_}, most, now()));
   }
   if (!wrong.empty()) return differs(wrong);
   return status;
@@ -313,7 +323,7 @@ Status Deeds::on_dead(bool replay, CallOptions& call) {
     fresh = view.generation;
   }
   changed(call.lsn, [queue_id = queue_, id = entry.id, replay, fresh, at = now()](Model& model) {
-    replay ? model.replay(queue_id, id, fresh, at) : model.remove_dead(queue_id, id);
+    replay ? model.replay(queue_id, id, fresh, at) : model.remove_dead(queue_id, id, at);
   });
   return {};
 }
@@ -322,6 +332,8 @@ Status Deeds::on_queue(Deed deed, CallOptions& call) {
   const QueueId id = queue_;
   std::function<void(Model&)> change;
   const model::Queue* queue = live_.find(id);
+  const Lsn before = last_lsn();
+  const bool sweeps = deed == Deed::clear || deed == Deed::purge || deed == Deed::delete_queue;
   if (deed == Deed::clear || deed == Deed::purge) {
     const uint32_t states = deed == Deed::purge ? state_bit(JobState::dead) : clearable_states;
     WQ_TRY(engine().clear(id, states, call).take_status());
@@ -332,7 +344,7 @@ Status Deeds::on_queue(Deed deed, CallOptions& call) {
   } else if (deed == Deed::cancel) {
     const JobId job = queue && !queue->jobs.empty() ? queue->jobs.rbegin()->first : 1;
     WQ_TRY(engine().cancel(id, job, call));
-    change = [id, job](Model& model) { model.cancel(id, job); };
+    change = [id, job, at = now()](Model& model) { model.cancel(id, job, at); };
   } else if (deed == Deed::configure) {
     QueueConfig config = queue ? queue->config : QueueConfig{};
     config.max_retries = 2 + static_cast<uint32_t>(numbered_ % 5);
@@ -350,6 +362,10 @@ Status Deeds::on_queue(Deed deed, CallOptions& call) {
   }
   if (call.lsn == 0) return {};  // it was so already
   acknowledged(call, Durability::power);
+  if (sweeps) {
+    const std::string wrong = changed_and_swept(before, std::move(change));
+    return wrong.empty() ? Status() : differs(wrong);
+  }
   changed(call.lsn, std::move(change));
   return {};
 }
