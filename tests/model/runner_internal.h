@@ -144,8 +144,10 @@ class Runner {
   std::string settle_guards(std::span<const QueueId> from, bool* leave_out);
   std::string follow_lease(std::span<const QueueId> from, const LeaseRequest& request,
                            const CallOptions& call, Lsn before, const std::vector<JobView>& jobs);
+  std::string follow_failed_lease(std::span<const QueueId> from, Lsn before);
   std::string account_gates(std::span<const QueueId> from, Lsn before, uint64_t leases,
-                            const std::vector<Pick>& overlapped);
+                            const std::vector<Pick>& overlapped, Lsn* first_guarded);
+  void overlapped(const std::vector<Pick>& picks, Lsn first, Lsn last);
   void note_gates(std::span<const QueueId> from);
   int64_t step_back_max_ms();
 
