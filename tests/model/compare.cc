@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "model/compare_flow.h"
+#include "model/compare_gates.h"
 
 namespace wq::model {
 namespace {
@@ -29,6 +30,7 @@ std::string compare_body(const std::string& what, const JobView& view, const Job
   const Envelope& got = envelope.value();
   if (as_text(got.payload) != job.spec.payload) return what + "payload differs";
   WQ_SAME(what + "enqueued_ms", got.enqueued_ms, job.enqueued_ms);
+  WQ_SAME_OR_SAY(compare_gate_traits(what, got.traits, job.spec.gate));
   WQ_SAME(what + "headers", got.headers.size(), job.spec.headers.size());
   for (size_t i = 0; i < got.headers.size(); ++i) {
     if (as_text(got.headers[i].name) != job.spec.headers[i].first ||
@@ -108,6 +110,7 @@ std::string compare_totals(const std::string& name, const QueueTotals& got,
   WQ_SAME(what + "dropped", got.dropped, expected.dropped);
   WQ_SAME(what + "dead_dropped", got.dead_dropped, expected.dead_dropped);
   WQ_SAME(what + "chain_cut", got.chain_cut, expected.chain_cut);
+  WQ_SAME(what + "skipped", got.skipped, expected.skipped);
   return {};
 }
 
@@ -141,6 +144,7 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
             queue.count(static_cast<JobState>(i)));
   }
   WQ_SAME_OR_SAY(compare_totals(queue.name, stats.value().totals, queue.totals));
+  WQ_SAME_OR_SAY(compare_gate_stats(stats.value(), queue, now));
   if (options.ages) {
     WQ_SAME(what + "oldest_ready_age_ms", stats.value().oldest_ready_age_ms,
             oldest_ready_age_ms(queue, now));
@@ -205,6 +209,10 @@ std::string compare_by_draining(Engine& engine, Model& model, Now now, size_t le
   constexpr uint32_t batch = 13;
   size_t leases = model.expired(INT64_MAX).size();
   for (auto& [id, queue] : model.queues) {
+    if (queue.gates.used) {
+      WQ_SAME_OR_SAY(drain_gates(engine, model, id, now));
+      continue;
+    }
     while (leases + batch <= leases_max) {
       const std::vector<Pick> picks = model.pick({id}, batch, now);
       LeaseRequest request;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int64_t batch_kept_ms = int64_t{7} * 24 * 3600 * 1000;
 
-
-
 std::string compare_done(const std::string& what, const DoneJob& got, const Done& done) {
   WQ_SAME(what + "id", got.id, done.id);
   WQ_SAME(what + "generation", got.generation, done.generation);
@@ -44,8 +42,7 @@ std::string compare_flow_view(const std::string& what, const JobView& view, cons
 std::string compare_stop(const std::string& what, const JobView& view, const Model& model,
                          const Job& job) {
   if (job.state != JobState::leased && job.state != JobState::running) return {};
-  WQ_SAME(what + "batch_cancelled", view.batch_cancelled,
-          model.is_cancelled(job.spec.flow.batch));
+  WQ_SAME(what + "batch_cancelled", view.batch_cancelled, model.is_cancelled(job.spec.flow.batch));
   return {};
 }
 
@@ -80,8 +77,7 @@ std::string compare_history(Engine& engine, QueueId id, const Model& model, Now 
   } while (cursor != 0);
   for (; at > 0; --at) {
     const Done& done = queue.done[at - 1];
-    const bool doubtful =
-        done.uncertain || (age_ms != 0 && now.may_be_gone(done.done_ms + age_ms));
+    const bool doubtful = done.uncertain || (age_ms != 0 && now.may_be_gone(done.done_ms + age_ms));
     if (Model::is_kept(queue, at - 1, now) && !doubtful) {
       return what + "job " + std::to_string(done.id) + " is missing at the end";
     }

@@ -2,8 +2,9 @@
 // Maps and vectors, no log, no store, no clock, no memory limit. It knows ids, generations and
 // times only from what it is told, so that it can follow the engine over any history, also through
 // a crash. Keys are in model_keys.cc, chains, batches and limits in model_flow.cc, kv rows, history
-// and schedules in model_rows.cc. It was written from SPEC.md and wq.h alone and shares no code with the engine beyond the
-// plain types that name things (engine/types.h). Thread model: plain data.
+// and schedules in model_rows.cc. It was written from SPEC.md and wq.h alone and shares no code
+// with the engine beyond the plain types that name things (engine/types.h). Thread model: plain
+// data.
 #pragma once
 
 #include <algorithm>
@@ -103,8 +104,8 @@ struct Settlement {
 class Model {
  public:
   std::map<QueueId, Queue> queues;
-  JobId next_id = 1;                    // of the next job or batch
-  std::map<KeyName, KeyRow> keys;       // who took a key last
+  JobId next_id = 1;               // of the next job or batch
+  std::map<KeyName, KeyRow> keys;  // who took a key last
   std::map<uint64_t, Batch> batches;
   std::map<std::string, KvRow> kv;
   std::map<std::string, Schedule> schedules;
@@ -151,7 +152,7 @@ class Model {
   // What is left to do when members are gone by a clear, or must not start any more: one record
   // each.
   struct Sweep {
-    QueueId queue = 0;  // cancel these jobs of it
+    QueueId queue = 0;   // cancel these jobs of it
     uint64_t batch = 0;  // or count them as lost
     std::vector<JobId> jobs;
   };
@@ -170,7 +171,7 @@ class Model {
   std::vector<Pick> expired(int64_t run_ms);  // leases past their deadline, earliest first
   // Ready jobs that did not start in time, likewise; also of those that are promoted first.
   std::vector<Pick> overdue(int64_t wall_ms, size_t promoted);
-  std::vector<Pick> due(int64_t wall_ms);     // delayed jobs whose time has come, likewise
+  std::vector<Pick> due(int64_t wall_ms);  // delayed jobs whose time has come, likewise
   void expire(const std::vector<Pick>& leases, Now now);
   void promote(size_t count, Now now);  // the first `count` of those that are due
   void end_overdue(const std::vector<Pick>& jobs, Now now);

@@ -15,8 +15,7 @@ bool has_header(const Headers& headers, const std::string& name) {
 }
 
 bool is_member(const Job& job, uint64_t batch) {
-  return job.spec.flow.batch == batch && job.state != JobState::dead &&
-         job.state != JobState::gone;
+  return job.spec.flow.batch == batch && job.state != JobState::dead && job.state != JobState::gone;
 }
 
 }  // namespace
@@ -37,8 +36,7 @@ int64_t expiry_ms(const Queue& queue, const Job& job) {
 }
 
 // Why no attempt follows; none = one does.
-DeadReason Model::last_reason(const Queue& queue, const Job& job, DeadReason cause,
-                              Now now) const {
+DeadReason Model::last_reason(const Queue& queue, const Job& job, DeadReason cause, Now now) const {
   const Limits& limits = job.spec.limits;
   if (limits.fail_on_timeout && cause == DeadReason::lease_expired) return DeadReason::timeout;
   if (limits.max_exceptions != 0 && job.exceptions >= limits.max_exceptions) {
@@ -117,8 +115,7 @@ Batch* Model::open_batch(uint64_t id) {
 
 bool Model::is_cancelled(uint64_t id) const {
   const auto found = batches.find(id);
-  return found != batches.end() && found->second.finished_ms == 0 &&
-         found->second.cancelled_whole;
+  return found != batches.end() && found->second.finished_ms == 0 && found->second.cancelled_whole;
 }
 
 // Every change of a batch ends here: the last one finishes it.

@@ -17,8 +17,8 @@ bool is_held(const Job& job) {
 
 void use_up(const RateLimit& rate, int64_t& full_at_ns, int64_t now_ms, uint32_t tokens) {
   if (rate.count == 0) return;
-  full_at_ns = std::max(full_at_ns, now_ms * ns_per_ms) +
-               interval_ns(rate) * std::min(tokens, rate.count);
+  full_at_ns =
+      std::max(full_at_ns, now_ms * ns_per_ms) + interval_ns(rate) * std::min(tokens, rate.count);
 }
 
 uint64_t held_of_group(const Queue& queue, const std::string& group) {
@@ -32,12 +32,11 @@ uint64_t held_of_group(const Queue& queue, const std::string& group) {
 // comes after that begins anew.
 void forget_limit_of_others(Queue& queue, const Job& first) {
   const std::string& group = first.spec.gate.group;
-  const bool has_others =
-      std::any_of(queue.jobs.begin(), queue.jobs.end(), [&](const auto& entry) {
-        const Job& job = entry.second;
-        const bool waits = job.state == JobState::ready && job.spec.gate.parks();
-        return job.id != first.id && job.spec.gate.group == group && (waits || is_held(job));
-      });
+  const bool has_others = std::any_of(queue.jobs.begin(), queue.jobs.end(), [&](const auto& entry) {
+    const Job& job = entry.second;
+    const bool waits = job.state == JobState::ready && job.spec.gate.parks();
+    return job.id != first.id && job.spec.gate.group == group && (waits || is_held(job));
+  });
   if (!has_others) queue.gates.limits.erase(group);
 }
 
@@ -305,8 +304,7 @@ uint64_t Model::parked_in_groups(const Queue& queue) {
   uint64_t parked = 0;
   for (const auto& [group, jobs] : waiting) {
     const auto own = queue.gates.limits.find(group);
-    const uint64_t limit =
-        own != queue.gates.limits.end() ? own->second : queue.config.group_limit;
+    const uint64_t limit = own != queue.gates.limits.end() ? own->second : queue.config.group_limit;
     const uint64_t held = held_of_group(queue, group);
     const uint64_t free = held >= limit ? 0 : limit - held;
     parked += jobs > free ? jobs - free : 0;

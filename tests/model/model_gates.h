@@ -43,9 +43,9 @@ struct RateKey {
 
 // What a queue has to remember of its past; all else follows from its jobs.
 struct GateState {
-  bool used = false;      // it has had jobs that name something of this
-  bool tenants = false;   // it has had jobs with tenants
-  bool lines = false;     // it has had jobs of groups or rate keys
+  bool used = false;       // it has had jobs that name something of this
+  bool tenants = false;    // it has had jobs with tenants
+  bool lines = false;      // it has had jobs of groups or rate keys
   int64_t full_at_ns = 0;  // the rate of the queue, as that of a key
   std::map<std::string, RateKey> keys;
   // The limit of a group that was named last, as long as the group has jobs that wait or run.

@@ -1,8 +1,8 @@
-// The parts of the model beside jobs and queues: limits, keys, chains and batches, kv rows, history,
-// schedules. What each means is said where the model changes it. Where the engine promises less than
-// exactness it is about an end in time: what has once come to its end, by the latest that the wall
-// clock ever was, may be gone for good, also if the clock was set back since (Now::may_be_gone).
-// Thread model: plain data.
+// The parts of the model beside jobs and queues: limits, keys, chains and batches, kv rows,
+// history, schedules. What each means is said where the model changes it. Where the engine promises
+// less than exactness it is about an end in time: what has once come to its end, by the latest that
+// the wall clock ever was, may be gone for good, also if the clock was set back since
+// (Now::may_be_gone). Thread model: plain data.
 #pragma once
 
 #include <algorithm>

@@ -85,8 +85,7 @@ void Model::fire(const std::string& name, Now now) {
   const JobId first = next_id;
   reserve(first + running - 1);
   for (uint64_t i = 0; i < running; ++i) {
-    const int64_t slot_ms =
-        newest_ms - static_cast<int64_t>(running - 1 - i) * schedule.every_ms;
+    const int64_t slot_ms = newest_ms - static_cast<int64_t>(running - 1 - i) * schedule.every_ms;
     Spec spec;
     spec.payload = schedule.payload;
     spec.priority = schedule.priority;

@@ -181,10 +181,14 @@ std::string Runner::open_all(Engine& of, Model& model) {
     config.status = QueueStatus::active;
     config.pause_kept = false;
     config.max_running = 0;
+    config.rate = config.key_rate = {};
+    config.throttle = {};
+    constexpr uint32_t fields =
+        config_status | config_max_running | config_rate | config_key_rate | config_throttle;
     CallOptions call;
-    const Status status = of.configure(id, config, config_status | config_max_running, call);
+    const Status status = of.configure(id, config, fields, call);
     if (!status.ok()) return "drain: " + status.message();
-    if (config != queue.config) model.configure(id, config);
+    if (config != queue.config) model.configure(id, config, now());
   }
   return {};
 }
@@ -196,7 +200,9 @@ std::string Runner::drain() {
   size_t jobs_left = 0;
   for (const auto& [id, queue] : live_.queues) jobs_left += queue.jobs.size();
   constexpr size_t attempts_max = 4;
-  const size_t rounds_max = 64 + jobs_left * attempts_max / due_leases_max;
+  // One that does not wait for its group may be released in each round.
+  const size_t guarded_max = setting_.gates != 0 ? jobs_left : 0;
+  const size_t rounds_max = 64 + guarded_max + jobs_left * attempts_max / due_leases_max;
   WQ_SAME_OR_SAY(settle_time());
   WQ_SAME_OR_SAY(remove_schedules());
   WQ_SAME_OR_SAY(open_all(engine(), live_));

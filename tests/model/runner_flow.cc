@@ -1,4 +1,5 @@
-// The runner's chains and batches, limits of single jobs, and the configuration that goes with them.
+// The runner's chains and batches, limits of single jobs, and the configuration that goes with
+// them.
 #include "model/engine_spec.h"
 #include "model/runner_internal.h"
 
@@ -182,8 +183,7 @@ std::string Runner::batch_create(Prng& dice) {
   if (id.value() <= max_id_) return "the id of a batch was used before";
   batch.created_ms = now().wall_ms;
   acknowledged(call, Durability::power);
-  changed(call.lsn,
-          [id = id.value(), batch](Model& model) { model.create_batch(id, batch); });
+  changed(call.lsn, [id = id.value(), batch](Model& model) { model.create_batch(id, batch); });
   return expect_written(before, 1);
 }
 
@@ -218,8 +218,7 @@ std::string Runner::batch_cancel(Prng& dice) {
   if (got != expected) return wrong_code("batch_cancel", got, expected);
   if (expected != Code::ok || batch->second.cancelled_whole) return expect_written(before, 0);
   acknowledged(call, Durability::power);
-  return changed_and_swept(before,
-                           [id, at = now()](Model& model) { model.cancel_batch(id, at); });
+  return changed_and_swept(before, [id, at = now()](Model& model) { model.cancel_batch(id, at); });
 }
 
 std::string Runner::batch_read(Prng& dice) {
@@ -265,9 +264,7 @@ std::string Runner::finish_sweep() {
   const Lsn before = last_lsn();
   const Now at = now();
   if (const Status status = engine().checkpoint(); !status.ok()) return status.message();
-  changed(Entry{.first = before + 1,
-                .last = last_lsn(),
-                .change = [plan, at](Model& model) {
+  changed(Entry{.first = before + 1, .last = last_lsn(), .change = [plan, at](Model& model) {
                   for (const Model::Sweep& step : plan) model.sweep(step, at);
                 }});
   acknowledged(last_lsn(), Durability::power);

@@ -158,8 +158,10 @@ class Runner {
   std::string settle_guards(std::span<const QueueId> from, bool* leave_out);
   std::string follow_lease(std::span<const QueueId> from, const LeaseRequest& request,
                            const CallOptions& call, Lsn before, const std::vector<JobView>& jobs);
+  std::string follow_failed_lease(std::span<const QueueId> from, Lsn before);
   std::string account_gates(std::span<const QueueId> from, Lsn before, uint64_t leases,
-                            const std::vector<Pick>& overlapped);
+                            const std::vector<Pick>& overlapped, Lsn* first_guarded);
+  void overlapped(const std::vector<Pick>& picks, Lsn first, Lsn last);
   void note_gates(std::span<const QueueId> from);
   int64_t step_back_max_ms();
 
@@ -286,7 +288,7 @@ class Runner {
   QueueId max_queue_ = 0;
   QueueId probe_ = 0;  // with threads: an empty queue, to lease from when time has passed
   uint64_t made_ = 0;
-  int64_t wall_max_ms_ = 0;       // the latest that the wall clock has been
+  int64_t wall_max_ms_ = 0;        // the latest that the wall clock has been
   uint64_t checkpoints_seen_ = 0;  // when the operation began
   ResidencyStats residency_;
   std::array<uint64_t, rare_count> rare_{};

@@ -72,7 +72,8 @@ std::string Runner::new_job(QueueId queue, JobId id, const Spec& /*spec*/) {
   return {};
 }
 
-// What a call with these jobs is answered with. `holders`: of the keys that they meet, one for each.
+// What a call with these jobs is answered with. `holders`: of the keys that they meet, one for
+// each.
 Code Runner::expected_enqueue(QueueId id, std::span<const Spec> specs,
                               std::vector<std::optional<Holder>>& holders) {
   const Queue* queue = live_.find(id);
@@ -208,9 +209,8 @@ std::string Runner::cancel(Prng& dice) {
   if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_cancel);
   if (!job->waits()) note_rare(Rare::cancelled_held);
   acknowledged(call, Durability::power);
-  changed(call.lsn, [queue, id = known.id, at = now()](Model& model) {
-    model.cancel(queue, id, at);
-  });
+  changed(call.lsn,
+          [queue, id = known.id, at = now()](Model& model) { model.cancel(queue, id, at); });
   return expect_written(before.last_lsn, 1);
 }
 

@@ -20,6 +20,9 @@ std::string Runner::lease(Prng& dice) {
   if (order_is_open(now())) WQ_SAME_OR_SAY(settle_time());
   const size_t leases_after = live_.expired(INT64_MAX).size() + request.max_jobs;
   if (setting_.threads && leases_after > due_leases_max) return {};
+  bool leave_out = false;
+  WQ_SAME_OR_SAY(settle_guards(from, &leave_out));
+  if (leave_out) return {};
   CallOptions call = make_call(dice);
   const EngineStats before = engine().stats();
   std::vector<JobView> jobs;
@@ -32,15 +35,13 @@ std::string Runner::lease(Prng& dice) {
     return expect_written(before.last_lsn, 0);
   }
   if (status.ok() == jobs.empty()) return wrong_code("lease", status.code(), Code::internal);
-  WQ_SAME_OR_SAY(account_due(before.last_lsn, jobs.empty() ? 0 : 1));
+  WQ_SAME_OR_SAY(follow_lease(from, request, call, before.last_lsn, jobs));
   const EngineStats after = engine().stats();
   const auto ready = static_cast<size_t>(JobState::ready);
   if (after.residency.loaded[ready] > before.residency.loaded[ready]) {
     note_rare(Rare::cold_refill);
   }
-  if (!jobs.empty()) {
-    return take_leased(from, request, call, jobs, live_.pick(from, request.max_jobs, now()));
-  }
+  if (!jobs.empty()) return {};
 
   Code expected = Code::empty;
   bool active = false;
@@ -51,12 +52,10 @@ std::string Runner::lease(Prng& dice) {
     if (live_.queues.at(id).count(JobState::ready) > 0) note_rare(Rare::slots_full);
   }
   if (!active) expected = paused ? Code::paused : Code::disabled;
-  if (status.code() != expected) return wrong_code("lease", status.code(), expected);
-  WQ_SAME("jobs that could be had", live_.pick(from, 1, now()).size(), size_t{0});
-  return {};
+  return status.code() == expected ? std::string() : wrong_code("lease", status.code(), expected);
 }
 
-// The jobs handed out are the first of those that the order allows.
+// The jobs handed out are the first of `picks`, which the order allows.
 std::string Runner::take_leased(std::span<const QueueId> from, const LeaseRequest& request,
                                 const CallOptions& call, const std::vector<JobView>& jobs,
                                 const std::vector<Pick>& picks) {

@@ -36,8 +36,8 @@ std::string Runner::history(Prng& dice) {
   const Code code = told.status().code();
   if (code != Code::not_found) return wrong_code("history_get", code, Code::not_found);
   const int64_t age_ms = queue->config.keep_done_age_ms;
-  const bool doubtful = kept && (done->uncertain || (age_ms != 0 && now().may_be_gone(
-                                                                       done->done_ms + age_ms)));
+  const bool doubtful =
+      kept && (done->uncertain || (age_ms != 0 && now().may_be_gone(done->done_ms + age_ms)));
   if (kept && !doubtful) return "history_get: job " + std::to_string(asked) + " is missing";
   return {};
 }

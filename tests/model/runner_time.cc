@@ -18,8 +18,9 @@ std::string Runner::advance(Prng& dice) {
 }
 
 std::string Runner::step_wall(Prng& dice) {
-  const int64_t by_ms = any_ms(dice);
+  int64_t by_ms = any_ms(dice);
   const bool back = dice.below(2) == 0;
+  if (back) by_ms = std::min(by_ms, step_back_max_ms());
   if (setting_.threads && draining_for_ != 0) WQ_SAME_OR_SAY(close_and_open());
   const Lsn before = last_lsn();
   harness_.clock().step_wall(back ? -std::min(by_ms, harness_.clock().wall_ms() / 2) : by_ms);
@@ -123,12 +124,11 @@ std::string Runner::account_due(Lsn before, uint64_t other_records) {
   const DueWork work = due_work(engine(), live_, at);
   note_due(work, at);
   if (work.any() && last > lsn) {
-    changed(Entry{.first = lsn + 1,
-                  .last = last,
-                  .change = [work, at](Model& model) { work.apply(model, at); },
-                  .part = [at](Model& model, Engine& of) {
-                    due_work(of, model, at).apply(model, at);
-                  }});
+    changed(Entry{
+        .first = lsn + 1,
+        .last = last,
+        .change = [work, at](Model& model) { work.apply(model, at); },
+        .part = [at](Model& model, Engine& of) { due_work(of, model, at).apply(model, at); }});
     lsn = last;
   }
   if (last > lsn && may_have_kept_house()) return {};

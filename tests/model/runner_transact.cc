@@ -115,10 +115,9 @@ std::string Runner::transact(Prng& dice) {
   const Lsn before = last_lsn();
   const Status status = engine().transact(plan.ops, call, results, failed);
   const bool settles = refused < plan.ops.size() && plan.ops[refused].kind == TxnOp::Kind::settle;
-  const bool same =
-      status.code() == expected ||
-      (settles && same_code(plan.ops[refused].queue, plan.asked[refused].token, status.code(),
-                            expected));
+  const bool same = status.code() == expected ||
+                    (settles && same_code(plan.ops[refused].queue, plan.asked[refused].token,
+                                          status.code(), expected));
   if (!same) return wrong_code("transact: " + status.message(), status.code(), expected);
   WQ_SAME("transact: refused operation", failed, refused);
   if (expected != Code::ok) {

@@ -133,6 +133,8 @@ Setting make_setting(Prng& prng, std::optional<uint32_t> store) {
   out.expire_at_open = prng.below(6) == 0;
   out.gates = prng.below(2) == 0 ? 0 : static_cast<uint32_t>(1 + prng.below(15));
   out.flows = prng.below(3) == 0 ? 0 : static_cast<uint32_t>(prng.below(128));
+  // Threads keep house at any time, and the records of a lease past gates are counted.
+  if (out.gates != 0 && out.threads) out.flows &= flow_limits | flow_history;
   // The model looks at each job for each job that is handed out.
   if (out.gates != 0) out.many_max = std::min<uint32_t>(out.many_max, 20);
   return out;

@@ -54,8 +54,8 @@ class CrashScript : public model::Runner {
   // What the store may hold after that event: the state before and, where a commit came between
   // this event and the next, the state after it.
   std::vector<std::shared_ptr<MemStoreContent>> cold_states(uint64_t event) const;
-  // The model as of record `lsn`, at which the engine was recovered: it is asked how far a call came
-  // whose records do not tell how they share what it did.
+  // The model as of record `lsn`, at which the engine was recovered: it is asked how far a call
+  // came whose records do not tell how they share what it did.
   model::Model model_at(Lsn lsn, Engine& engine) const;
 
  protected:

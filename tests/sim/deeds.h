@@ -16,11 +16,15 @@ namespace wq::sim {
 #define WQ_SIM_DEEDS(X)                                                                        \
   X(enqueue)                                                                                   \
   X(enqueue_delayed)                                                                           \
-  X(enqueue_many) X(lease) X(confirm) X(extend) X(ack) X(nack) X(nack_delay) X(fail) X(expire) \
-      X(promote) X(replay) X(clear) X(delete_queue) X(checkpoint) X(rotate) X(enqueue_first)   \
-          X(release) X(cancel) X(remove_dead) X(purge) X(pause) X(resume) X(configure) X(sync) \
-              X(lease_many) X(enqueue_unique) X(enqueue_debounced) X(enqueue_chain)              \
-                  X(enqueue_member) X(seal) X(write_row) X(transact) X(schedule) X(slot)
+  X(enqueue_many)                                                                              \
+  X(lease)                                                                                     \
+  X(confirm) X(extend) X(ack) X(nack) X(nack_delay) X(fail) X(expire) X(promote) X(replay)     \
+      X(clear) X(delete_queue) X(checkpoint) X(rotate) X(enqueue_first) X(release) X(cancel)   \
+          X(remove_dead) X(purge) X(pause) X(resume) X(configure) X(sync)                      \
+              X(lease_many) /* gates */ X(enqueue_grouped) X(enqueue_rated) X(enqueue_tenants) \
+                  X(enqueue_guarded) /* flows */ X(enqueue_unique) X(enqueue_debounced)        \
+                      X(enqueue_chain) X(enqueue_member) X(seal) X(write_row) X(transact)      \
+                          X(schedule) X(slot)
 
 enum class Deed : uint8_t {
 #define X(name) name,
@@ -65,6 +69,8 @@ class Deeds : public CrashScript {
   Status ensure_queue(CallOptions& call);
   Status enqueue(int64_t delay_ms, size_t bytes, uint8_t priority, CallOptions& call);
   Status enqueue_some(CallOptions& call);
+  Status enqueue_all(const std::vector<model::Spec>& specs, CallOptions& call);
+  Status enqueue_gated(Deed deed, CallOptions& call);
   Status lease(uint32_t jobs, CallOptions& call);
   Status settle(model::Settle kind, int64_t delay_ms, CallOptions& call);
   Status on_token(Deed deed, CallOptions& call);

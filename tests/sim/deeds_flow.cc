@@ -146,12 +146,11 @@ Status Deeds::transact(CallOptions& call) {
   const JobId id = results[1].job_id;
   if (const std::string wrong = new_job(queue_, id, spec); !wrong.empty()) return differs(wrong);
   acknowledged(call, Durability::power);
-  changed(call.lsn,
-          [queue = queue_, id, spec, ack, lsn = call.lsn, at = now()](Model& model) {
-            model.enqueue(queue, id, spec, at);
-            model.settle(queue, ack, at);
-            model.kv["last transaction"] = model::KvRow{spec.payload, lsn, 0};
-          });
+  changed(call.lsn, [queue = queue_, id, spec, ack, lsn = call.lsn, at = now()](Model& model) {
+    model.enqueue(queue, id, spec, at);
+    model.settle(queue, ack, at);
+    model.kv["last transaction"] = model::KvRow{spec.payload, lsn, 0};
+  });
   return {};
 }
 

@@ -341,8 +341,7 @@ TEST(Faults, AMisdirectedWriteIsNeverAWrongState) {
     ++opened;
     const Recovery& recovery = harness.engine().recovery();
     const Lsn found = std::max(recovery.log.last_lsn, recovery.applied_lsn);
-    Model model =
-        deeds.model_at(found, harness.engine().stats().counts[static_cast<int>(JobState::delayed)]);
+    Model model = deeds.model_at(found, harness.engine());
     const model::Now now{harness.clock().wall_ms(), harness.clock().wall_ms()};
     model.reopen(now);
     model::CompareOptions options;
