@@ -136,6 +136,7 @@ std::string drain_gates(Engine& engine, Model& model, QueueId id, Now now) {
     if (!cleared.ok()) return what + cleared.status().message();
     WQ_SAME(what + "held jobs cleared", cleared.value(), queue.running());
     if (cleared.value() > 0) model.clear(id, held_states);
+    for (const Model::Sweep& step : model.sweep_plan()) model.sweep(step, now);
     const bool done = queue.count(JobState::ready) == 0;
     if (done) return {};
     if (cleared.value() == 0) return what + "ready jobs cannot be had, and nothing is held";

@@ -7,61 +7,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
-#include <map>
 
-#include "quantity.h"
-#include "support/engine_harness.h"
-#include "test_seed.h"
+#include "model/metamorphic.h"
 
-namespace wq {
+namespace wq::metamorphic {
 namespace {
-
-enum class Between : uint8_t { nothing, checkpoint, reopen, kill };
-
-struct Way {
-  const char* name;
-  StoreKind store = StoreKind::memory;
-  IoBackend backend = IoBackend::automatic;
-  bool starved = false;
-  Between between = Between::nothing;
-  uint64_t every = 1;   // so many operations
-  bool singly = false;  // one job in a call
-};
-
-constexpr Way memory_ways[] = {
-    {.name = "memory"},
-    {.name = "starved", .starved = true, .between = Between::checkpoint, .every = 3},
-    {.name = "checkpoints", .between = Between::checkpoint},
-    {.name = "reopened", .starved = true, .between = Between::reopen, .every = 4},
-    {.name = "killed", .between = Between::kill, .every = 5},
-    {.name = "killed, starved, singly",
-     .starved = true,
-     .between = Between::kill,
-     .every = 7,
-     .singly = true},
-    {.name = "singly", .singly = true},
-};
-constexpr Way rocks_ways[] = {
-    {.name = "memory"},
-    {.name = "rocks, threads, starved",
-     .store = StoreKind::rocks,
-     .backend = IoBackend::thread,
-     .starved = true,
-     .between = Between::checkpoint,
-     .every = 9},
-    {.name = "rocks, reopened",
-     .store = StoreKind::rocks,
-     .starved = true,
-     .between = Between::reopen,
-     .every = 40},
-};
 
 // One run of one stream. All choices are made by the stream and by answers so far.
 class Run {
  public:
-  Run(uint64_t seed, const Way& way) : prng_(seed), way_(way), harness_(options(way)) {}
+  Run(uint64_t seed, const Way& way) : prng_(seed), way_(way), harness_(options_of(way)) {}
 
   std::vector<std::string> all(int operations) {
     EXPECT_TRUE(harness_.open().ok());
@@ -78,7 +34,7 @@ class Run {
     queues_[1] = harness_.queue("turns", config, config_lease_ms | config_max_retries);
     for (int i = 0; i < operations && !testing::Test::HasFailure(); ++i) {
       one();
-      if (static_cast<uint64_t>(i) % way_.every == 0) disturb();
+      if (static_cast<uint64_t>(i) % way_.every == 0) disturb(harness_, way_);
       told_.push_back(counts());
     }
     harness_.expect_sound();
@@ -92,18 +48,6 @@ class Run {
     std::string payload;
   };
 
-  static HarnessOptions options(const Way& way) {
-    HarnessOptions options;
-    options.store = way.store;
-    options.backend = way.backend;
-    options.engine.segment_bytes = 256 * 1024;
-    options.engine.spare_segments = 0;
-    if (way.starved) {
-      options.engine.memory_budget_bytes = 1;  // what may leave memory does
-      options.engine.lane_window = 4;
-    }
-    return options;
-  }
   Engine& engine() { return harness_.engine(); }
   void one() {
     const uint64_t what = prng_.below(20);
@@ -114,16 +58,6 @@ class Run {
     const auto ms = static_cast<int64_t>(prng_.below(what == 18 ? 120 : 1'500));
     harness_.advance(ms);
     told_.push_back("+" + std::to_string(ms));
-  }
-  void disturb() {
-    if (way_.between == Between::checkpoint) {
-      EXPECT_TRUE(engine().checkpoint().ok());
-    } else if (way_.between == Between::reopen) {
-      EXPECT_TRUE(harness_.close().ok());
-      EXPECT_TRUE(harness_.open().ok());
-    } else if (way_.between == Between::kill) {
-      EXPECT_TRUE(harness_.kill_and_open().ok());
-    }
   }
   // The names of one group are of jobs that wait for it, or of such that do not.
   JobSpec random_spec(size_t queue) {
@@ -251,36 +185,13 @@ class Run {
   std::vector<std::string> told_;
 };
 
-void compare_ways(std::span<const Way> ways, size_t streams, int operations) {
-  const uint64_t first_seed = test_seed();
-  Prng seeds(first_seed);
-  for (size_t i = 0; i < streams && !testing::Test::HasFailure(); ++i) {
-    const uint64_t seed = i == 0 ? first_seed : seeds.next();
-    const std::vector<std::string> expected = Run(seed, ways[0]).all(operations);
-    for (const Way& way : ways.subspan(1)) {
-      SCOPED_TRACE(std::string(way.name) + ", WQ_SEEDS=1 --seed=" + std::to_string(seed));
-      const std::vector<std::string> got = Run(seed, way).all(operations);
-      for (size_t n = 0; n < std::max(got.size(), expected.size()); ++n) {
-        ASSERT_LT(n, got.size());
-        ASSERT_LT(n, expected.size());
-        ASSERT_EQ(got[n], expected[n]) << "after " << n << " answers";
-      }
-    }
-  }
-}
-
-size_t streams_to_run(size_t standard) {
-  if (const char* given = std::getenv("WQ_SEEDS")) return std::strtoull(given, nullptr, 0);
-  return scaled(standard, standard * 50, (standard + 2) / 3);
-}
-
 TEST(Metamorphic, GatesGiveTheSameWhateverTheyRunOn) {
-  compare_ways(memory_ways, streams_to_run(60), 150);
+  compare_ways<Run>(memory_ways, streams_to_run(60), 150);
 }
 
 TEST(Metamorphic, GatesGiveTheSameOnRocksDb) {
-  compare_ways(rocks_ways, streams_to_run(3), 150);
+  compare_ways<Run>(rocks_ways, streams_to_run(3), 150);
 }
 
 }  // namespace
-}  // namespace wq
+}  // namespace wq::metamorphic
