@@ -59,7 +59,7 @@ void Runner::add_keys(Prng& dice, Spec& spec) {
   if (keys.rule != KeyRule::debounce) return;
   spec.delay_ms = spec.run_at_ms = 0;
   keys.debounce_ms = any_ms(dice);
-  if (keys.key_ms != 0) keys.key_ms = std::max(keys.key_ms, keys.debounce_ms);
+  if (keys.key_ms != 0) keys.key_ms = keys.debounce_ms + (dice.below(2) == 0 ? 0 : any_ms(dice));
 }
 
 KeyName Runner::any_key(Prng& dice) {

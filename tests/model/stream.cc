@@ -43,6 +43,7 @@ uint32_t base_weight(OpKind kind) {
     case OpKind::kv_put:
     case OpKind::transact:
     case OpKind::batch_create:
+    case OpKind::cron_put:
       return 5;
     case OpKind::dead_remove:
     case OpKind::dead_list:
