@@ -162,16 +162,17 @@ std::string Runner::account_gates(std::span<const QueueId> from, Lsn before, uin
     scratch.queues[id].config = live_.queues.at(id).config;
     if (scratch.rebase(id, at)) ahead.push_back(id);
   }
-  const uint64_t last = last_lsn();
-  uint64_t guarded = 0;  // records of that
-  if (!overlapped.empty()) {
-    guarded = last - before - ahead.size() - leases;
-    if (guarded == 0 || guarded > overlapped.size()) {
-      return differ("records of jobs that found their group full", guarded, overlapped.size());
+  const Lsn last = last_lsn();
+  Lsn lsn = last - ahead.size() - leases;
+  if (overlapped.empty()) {
+    WQ_SAME_OR_SAY(account_due(before, ahead.size() + leases));
+  } else {  // nothing was due: settle_guards()
+    const uint64_t records = lsn - before;
+    if (records == 0 || records > overlapped.size()) {
+      return differ("records of jobs that found their group full", records, overlapped.size());
     }
+    lsn = before;
   }
-  WQ_SAME_OR_SAY(account_due(before, ahead.size() + guarded + leases));
-  Lsn lsn = last - ahead.size() - guarded - leases;
   for (const QueueId id : ahead) {
     note_rare(Rare::rate_rebased);
     changed(++lsn, [id, at](Model& model) { model.rebase(id, at); });
