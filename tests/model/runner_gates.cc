@@ -21,18 +21,18 @@ void Runner::add_gates(Prng& dice, Spec& spec) {
     return (choice & bit) != 0 && dice.below(one_of) == 0;
   };
   if (wants(gate_tenants, 2)) gate.tenant = "t" + std::to_string(dice.below(4));
-  if (wants(gate_keys, 2)) {
+  if (wants(gate_guards, 3)) {
+    const uint64_t number = dice.below(2);
+    gate.group = "o" + std::to_string(number);
+    gate.group_limit = static_cast<uint32_t>(number);
+    gate.overlap = static_cast<OverlapRule>(dice.below(3));
+    if (gate.overlap == OverlapRule::release) gate.overlap_ms = any_ms(dice);
+  } else if (wants(gate_keys, 2)) {
     gate.rate_key = "k" + std::to_string(dice.below(3));
     gate.rate_cost = static_cast<uint32_t>(dice.below(3) == 0 ? 1 + dice.below(6) : 1);
   } else if (wants(gate_groups, 2)) {
     gate.group = "g" + std::to_string(dice.below(3));
     if (dice.below(4) == 0) gate.group_limit = static_cast<uint32_t>(1 + dice.below(4));
-  } else if (wants(gate_guards, 3)) {
-    const uint64_t number = dice.below(3);
-    gate.group = "o" + std::to_string(number);
-    gate.group_limit = static_cast<uint32_t>(number);
-    gate.overlap = static_cast<OverlapRule>(dice.below(3));
-    if (gate.overlap == OverlapRule::release) gate.overlap_ms = any_ms(dice);
   }
 }
 
