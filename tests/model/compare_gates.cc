@@ -34,11 +34,14 @@ std::string walk_lease(const Model& model, std::span<const QueueId> from, size_t
     const std::vector<Candidate> next = scratch.next(queues, now);
     if (next.empty()) break;
     const size_t taken = walk->leased.size();
-    const auto fits = [&](const Candidate& each) {
-      if (each.blocked) return taken == 0 && is_overlapped(each.pick);
-      return taken < jobs.size() && jobs[taken].id == each.pick.id;
-    };
-    const auto found = std::find_if(next.begin(), next.end(), fits);
+    // Those come before the first job that is handed out.
+    const auto guarded = std::find_if(next.begin(), next.end(), [&](const Candidate& each) {
+      return each.blocked && taken == 0 && is_overlapped(each.pick);
+    });
+    const auto wanted = std::find_if(next.begin(), next.end(), [&](const Candidate& each) {
+      return !each.blocked && taken < jobs.size() && jobs[taken].id == each.pick.id;
+    });
+    const auto found = guarded != next.end() ? guarded : wanted;
     walk->had_choice |= next.size() > 1;
     const std::string expected = std::to_string(next.front().pick.id) +
                                  (next.front().blocked ? ", whose group is full" : "") +

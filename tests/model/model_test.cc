@@ -3,6 +3,7 @@
 //
 //   WQ_SEEDS=n             streams per test instead of the default
 //   WQ_LONG=1              fifty times the default
+//   WQ_STREAM_SECONDS=n    a stream may take so long
 //   WQ_MODEL_REPLAY=file   run the stream in the file, as a failure printed it, and trace it
 // A failure prints the seed of its stream first: --seed=<it> with WQ_SEEDS=1 repeats it.
 #include <gtest/gtest.h>
@@ -20,7 +21,11 @@
 namespace wq::model {
 namespace {
 
-constexpr unsigned stream_seconds_max = 60;
+// A stream that takes longer does not end; WQ_STREAM_SECONDS is for machines that are very busy.
+unsigned stream_seconds_max() {
+  const char* given = std::getenv("WQ_STREAM_SECONDS");
+  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 0)) : 60;
+}
 constexpr unsigned shrink_seconds_max = 10;
 constexpr size_t shrink_runs_max = 2'000;
 
@@ -71,7 +76,7 @@ Counts run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
   for (size_t i = 0; i < streams && !testing::Test::HasFailure(); ++i) {
     const uint64_t seed = i == 0 ? first_seed : seeds.next();
     const Stream stream = make_stream(seed, store, ops);
-    const Outcome outcome = run_isolated(stream, stream_seconds_max);
+    const Outcome outcome = run_isolated(stream, stream_seconds_max());
     sum.add(outcome);
     if (!outcome.ok) report_failure(seed, stream, outcome);
   }

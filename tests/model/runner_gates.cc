@@ -21,18 +21,18 @@ void Runner::add_gates(Prng& dice, Spec& spec) {
     return (choice & bit) != 0 && dice.below(one_of) == 0;
   };
   if (wants(gate_tenants, 2)) gate.tenant = "t" + std::to_string(dice.below(4));
-  if (wants(gate_keys, 2)) {
+  if (wants(gate_guards, 3)) {
+    const uint64_t number = dice.below(2);
+    gate.group = "o" + std::to_string(number);
+    gate.group_limit = static_cast<uint32_t>(number);
+    gate.overlap = static_cast<OverlapRule>(dice.below(3));
+    if (gate.overlap == OverlapRule::release) gate.overlap_ms = any_ms(dice);
+  } else if (wants(gate_keys, 2)) {
     gate.rate_key = "k" + std::to_string(dice.below(3));
     gate.rate_cost = static_cast<uint32_t>(dice.below(3) == 0 ? 1 + dice.below(6) : 1);
   } else if (wants(gate_groups, 2)) {
     gate.group = "g" + std::to_string(dice.below(3));
     if (dice.below(4) == 0) gate.group_limit = static_cast<uint32_t>(1 + dice.below(4));
-  } else if (wants(gate_guards, 3)) {
-    const uint64_t number = dice.below(3);
-    gate.group = "o" + std::to_string(number);
-    gate.group_limit = static_cast<uint32_t>(number);
-    gate.overlap = static_cast<OverlapRule>(dice.below(3));
-    if (gate.overlap == OverlapRule::release) gate.overlap_ms = any_ms(dice);
   }
 }
 
@@ -162,16 +162,17 @@ std::string Runner::account_gates(std::span<const QueueId> from, Lsn before, uin
     scratch.queues[id].config = live_.queues.at(id).config;
     if (scratch.rebase(id, at)) ahead.push_back(id);
   }
-  const uint64_t last = last_lsn();
-  uint64_t guarded = 0;  // records of that
-  if (!overlapped.empty()) {
-    guarded = last - before - ahead.size() - leases;
-    if (guarded == 0 || guarded > overlapped.size()) {
-      return differ("records of jobs that found their group full", guarded, overlapped.size());
+  const Lsn last = last_lsn();
+  Lsn lsn = last - ahead.size() - leases;
+  if (overlapped.empty()) {
+    WQ_SAME_OR_SAY(account_due(before, ahead.size() + leases));
+  } else {  // nothing was due: settle_guards()
+    const uint64_t records = lsn - before;
+    if (records == 0 || records > overlapped.size()) {
+      return differ("records of jobs that found their group full", records, overlapped.size());
     }
+    lsn = before;
   }
-  WQ_SAME_OR_SAY(account_due(before, ahead.size() + guarded + leases));
-  Lsn lsn = last - ahead.size() - guarded - leases;
   for (const QueueId id : ahead) {
     note_rare(Rare::rate_rebased);
     changed(++lsn, [id, at](Model& model) { model.rebase(id, at); });

@@ -19,6 +19,7 @@ struct Spec {
   std::string tenant = {};
   std::string group = {};
   uint8_t priority = default_priority;
+  std::string rate_key = {};
 };
 
 class TenantTest : public testing::TestWithParam<StoreKind> {
@@ -40,6 +41,7 @@ class TenantTest : public testing::TestWithParam<StoreKind> {
     spec.priority = what.priority;
     spec.traits.tenant = what.tenant;
     spec.traits.group = what.group;
+    spec.traits.rate_key = what.rate_key;
     CallOptions call;
     call.durability = static_cast<uint32_t>(Durability::process);  // survives the kills
     JobId id = 0;
@@ -194,6 +196,24 @@ TEST_P(TenantTest, TheTurnIsStored) {
       order += take(q, 1) + " ";
     }
     EXPECT_EQ(order, "c0 0 a0 b0 c1 1 a1 b1 c2 2 a2 b2 ");
+    harness_.expect_sound();
+  }
+}
+
+// The tenant's only jobs are of a rate key: it has its turn by the line of that alone.
+TEST_P(TenantTest, TheTurnOfARateKeysTenantIsStored) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = harness_.queue("q" + std::to_string(how));
+    for (const char* job : {"0", "1"}) push(q, job, {});
+    push(q, "a0", {"a", "", default_priority, "k"});
+    for (const char* job : {"b0", "b1"}) push(q, job, {"b"});
+    std::string order;
+    for (int i = 0; i < 5; ++i) {
+      disturb(how);
+      order += take(q, 1) + " ";
+    }
+    EXPECT_EQ(order, "0 a0 b0 1 b1 ");
     harness_.expect_sound();
   }
 }
