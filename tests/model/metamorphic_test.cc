@@ -15,9 +15,9 @@ namespace wq::metamorphic {
 namespace {
 
 // One run of one stream. All choices are made by the stream and by answers so far.
-class Run {
+class GateRun {
  public:
-  Run(uint64_t seed, const Way& way) : prng_(seed), way_(way), harness_(options_of(way)) {}
+  GateRun(uint64_t seed, const Way& way) : prng_(seed), way_(way), harness_(options_of(way)) {}
 
   std::vector<std::string> all(int operations) {
     EXPECT_TRUE(harness_.open().ok());
@@ -186,11 +186,11 @@ class Run {
 };
 
 TEST(Metamorphic, GatesGiveTheSameWhateverTheyRunOn) {
-  compare_ways<Run>(memory_ways, streams_to_run(60), 150);
+  compare_ways<GateRun>(memory_ways, streams_to_run(60), 150);
 }
 
 TEST(Metamorphic, GatesGiveTheSameOnRocksDb) {
-  compare_ways<Run>(rocks_ways, streams_to_run(3), 150);
+  compare_ways<GateRun>(rocks_ways, streams_to_run(3), 150);
 }
 
 }  // namespace
