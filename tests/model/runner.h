@@ -12,23 +12,23 @@
 namespace wq::model {
 
 // States that are hard to reach, counted: a test proves by them that it went there.
-#define WQ_MODEL_RARE(X)                                                                         \
-  X(evicted)                                                                                     \
-  X(cold_refill)                                                                                 \
-  X(cold_promotion)                                                                              \
-  X(cold_get)                                                                                    \
-  X(cold_cancel)                                                                                 \
-  X(cold_dead_replay) X(front_before_cold) X(copied_on_write) X(swept_trash) X(cleared_cold)     \
-      X(removed_cold_queue) X(expired) X(expired_after_reopen) X(died_by_expiry) X(died_by_nack) \
-          X(stale_settle) X(settled_past_deadline) X(retried_with_delay) X(slots_full)           \
-              X(partial_lease) X(wall_back) X(partial_promotion) X(replayed_from_checkpoint)     \
-                  X(replayed_all) X(kill_lost_a_tail) X(cut_lost_a_tail)                         \
-                      X(cut_kept_the_unpromised) X(torn_tail) X(log_recycled) X(rebuilt)         \
-                          X(expired_at_open) X(completed_later)                                  \
-                              X(drained) /* gates */ X(group_full) X(group_own_limit)            \
-                                  X(rate_refused) X(key_refused) X(key_cooling)                  \
-                                      X(overlap_released) X(overlap_skipped) X(turn_of_another)  \
-                                          X(turn_among_lines) X(rate_rebased) X(reprioritised)
+#define WQ_MODEL_RARE(X)                                                                           \
+  X(evicted)                                                                                       \
+  X(cold_refill)                                                                                   \
+  X(cold_promotion)                                                                                \
+  X(cold_get)                                                                                      \
+  X(cold_cancel)                                                                                   \
+  X(cold_dead_replay)                                                                              \
+  X(front_before_cold) X(copied_on_write) X(swept_trash) X(cleared_cold) X(removed_cold_queue)     \
+      X(expired) X(expired_after_reopen) X(died_by_expiry) X(died_by_nack) X(stale_settle)         \
+          X(settled_past_deadline) X(retried_with_delay) X(slots_full) X(partial_lease)            \
+              X(wall_back) X(partial_promotion) X(replayed_from_checkpoint) X(replayed_all)        \
+                  X(kill_lost_a_tail) X(cut_lost_a_tail) X(cut_kept_the_unpromised) X(torn_tail)   \
+                      X(log_recycled) X(rebuilt) X(expired_at_open) X(completed_later)             \
+                          X(drained) /* gates */ X(group_full) X(group_own_limit) X(rate_refused)  \
+                              X(key_refused) X(key_cooling) X(overlap_released) X(overlap_skipped) \
+                                  X(turn_of_another) X(turn_among_lines) X(rate_rebased)           \
+                                      X(reprioritised)
 
 enum class Rare : uint8_t {
 #define X(name) name,

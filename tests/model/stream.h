@@ -15,15 +15,16 @@
 namespace wq::model {
 
 // X(name): the name is also the text form.
-#define WQ_MODEL_OPS(X)                                                                            \
-  X(declare)                                                                                       \
-  X(remove_queue)                                                                                  \
-  X(configure)                                                                                     \
-  X(status)                                                                                        \
-  X(clear)                                                                                         \
-  X(enqueue) X(enqueue_many) X(cancel) X(get) X(lease) X(confirm) X(extend) X(settle) X(dead_list) \
-      X(dead_replay) X(dead_remove) X(advance) X(step_wall) X(tick) X(sync) X(wait_durable)        \
-          X(poll) X(checkpoint) X(bad_input) X(shutdown) X(reopen) X(kill) X(cut) X(check)         \
+#define WQ_MODEL_OPS(X)                                                                     \
+  X(declare)                                                                                \
+  X(remove_queue)                                                                           \
+  X(configure)                                                                              \
+  X(status)                                                                                 \
+  X(clear)                                                                                  \
+  X(enqueue)                                                                                \
+  X(enqueue_many) X(cancel) X(get) X(lease) X(confirm) X(extend) X(settle) X(dead_list)     \
+      X(dead_replay) X(dead_remove) X(advance) X(step_wall) X(tick) X(sync) X(wait_durable) \
+          X(poll) X(checkpoint) X(bad_input) X(shutdown) X(reopen) X(kill) X(cut) X(check)  \
               X(rebuild) /* gates */ X(reprioritise) X(gate_config)
 
 enum class OpKind : uint8_t {
@@ -48,14 +49,15 @@ enum GateChoice : uint32_t { gate_groups = 1, gate_guards = 2, gate_keys = 4, ga
 enum CheckpointChoice : uint32_t { checkpoint_by_pressure, checkpoint_each_op };
 
 // X(name, default). All fields are uint32_t.
-#define WQ_MODEL_SETTING(X)                                                                        \
-  X(store, on_memory)                                                                              \
-  X(threads, 0)                                                                                    \
-  X(budget_kib, 65536)                                                                             \
-  X(lane_window, 4096)                                                                             \
-  X(checkpoints, checkpoint_by_pressure)                                                           \
-  X(dirty_jobs_max, 100000) X(segment_kib, 256) X(spare_segments, 0) X(queues, 1) X(priorities, 1) \
-      X(payload_max, 32) X(time_scale_ms, 1000) X(many_max, 8) X(completions, 0) X(weak_levels, 0) \
+#define WQ_MODEL_SETTING(X)                                                                 \
+  X(store, on_memory)                                                                       \
+  X(threads, 0)                                                                             \
+  X(budget_kib, 65536)                                                                      \
+  X(lane_window, 4096)                                                                      \
+  X(checkpoints, checkpoint_by_pressure)                                                    \
+  X(dirty_jobs_max, 100000)                                                                 \
+  X(segment_kib, 256) X(spare_segments, 0) X(queues, 1) X(priorities, 1) X(payload_max, 32) \
+      X(time_scale_ms, 1000) X(many_max, 8) X(completions, 0) X(weak_levels, 0)             \
           X(expire_at_open, 0) X(gates, 0)
 
 struct Setting {
