@@ -6,14 +6,20 @@
 
 namespace wq::model {
 
-std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from) {
+std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from,
+                                  Status* trouble) {
   std::vector<Pick> overlapped;
   for (const QueueId id : from) {
     for (const auto& [job_id, job] : model.queues.at(id).jobs) {
       if (job.state != JobState::ready || !job.spec.gate.guards()) continue;
-      const Result<JobView> view = engine.get(id, job_id);
-      const bool gone = view.status().code() == Code::not_found;
-      if (!gone && !view.ok()) continue;  // a store that failed is told of elsewhere
+      Result<JobView> view = engine.get(id, job_id);
+      bool gone = view.status().code() == Code::not_found;
+      if (!gone && !view.ok()) {
+        *trouble = view.take_status();
+        view = engine.get(id, job_id);
+        gone = view.status().code() == Code::not_found;
+      }
+      if (!gone && !view.ok()) continue;
       if (gone || view.value().state == JobState::delayed) overlapped.push_back(Pick{id, job_id});
     }
   }
@@ -124,7 +130,9 @@ std::string drain_gates(Engine& engine, Model& model, QueueId id, Now now) {
     const Status status = engine.lease(request, call, jobs);
     if (status.is_error()) return what + status.message();
     Walk walk;
-    const std::vector<Pick> overlapped = find_overlapped(engine, model, request.queues);
+    Status trouble;
+    const std::vector<Pick> overlapped = find_overlapped(engine, model, request.queues, &trouble);
+    if (!trouble.ok()) return what + trouble.message();
     const std::string wrong =
         walk_lease(model, request.queues, request.max_jobs, jobs, overlapped, now, &walk);
     if (!wrong.empty()) return what + wrong;

@@ -12,8 +12,9 @@
 namespace wq::model {
 
 // Of the ready jobs that do not wait for their group: those that the engine has released or
-// skipped.
-std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from);
+// skipped. A look that fails is done once more, and `trouble` says why.
+std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from,
+                                  Status* trouble);
 
 struct Walk {
   std::vector<Pick> overlapped;  // in the order in which the lease came to them

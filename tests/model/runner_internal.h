@@ -293,6 +293,7 @@ class Runner {
   ResidencyStats residency_;
   std::array<uint64_t, rare_count> rare_{};
   std::array<uint64_t, op_kind_count> ops_{};
+  Status trouble_;  // of a look at what a lease did; a disk that fails now and then
 };
 
 SettleItem to_item(const Settlement& what);  // views into it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "model/engine_spec.h"
 
@@ -325,6 +326,7 @@ Status Deeds::lease(uint32_t most, CallOptions& call) {
   const std::string wrong = status.is_error()
                                 ? follow_failed_lease(request.queues, before)
                                 : follow_lease(request.queues, request, call, before, jobs);
+  if (!trouble_.ok()) return std::exchange(trouble_, Status());
   if (!wrong.empty()) return differs(wrong);
   return status;
 }

@@ -327,6 +327,32 @@ TEST_P(TenantTest, TheOldestOfAllTenantsIsTold) {
   EXPECT_EQ(stats(q).oldest_ready_age_ms, 10);
 }
 
+// A tenant that has but a job that was put to the front says nothing of the others.
+TEST_P(TenantTest, TheOldestIsToldBesideOnesPutToTheFront) {
+  const QueueId q = harness_.queue("q");
+  for (const char* job : {"b1", "b2", "b3"}) push(q, job, {"b"});
+  push(q, "a1", {"a"});
+  EXPECT_EQ(take(q, 2), "b1 a1");
+  harness_.advance(100);
+  EXPECT_EQ(settle(q, "a1", SettleKind::nack, settle_front), Code::ok);
+  for (const int how : {0, 2, 4}) {
+    disturb(how);
+    EXPECT_EQ(stats(q).oldest_ready_age_ms, 100);
+  }
+}
+
+// The turns begin with a job that comes behind one without a tenant in the line of a rate key.
+TEST_P(TenantTest, ALeaseOfManyEndsWhereTurnsBegin) {
+  for (const uint32_t at_once : {1u, 100u}) {
+    const QueueId q = harness_.queue("q" + std::to_string(at_once));
+    push(q, "0", {"", "", default_priority, "k"});
+    for (const char* job : {"a0", "a1"}) push(q, job, {"a", "", default_priority, "k"});
+    for (const char* job : {"1", "2"}) push(q, job, {});
+    EXPECT_EQ(take(q, 5, at_once), "0 1 a0 2 a1");
+    harness_.expect_sound();
+  }
+}
+
 // ---- against a list
 
 // One list of jobs, and of each priority the tenants that have something to give, in their order.
