@@ -143,32 +143,6 @@ void Model::leave(Queue& queue, Job& job) {
   if (queue.gates.used) gate_left(queue, job, from);
 }
 
-// What ends with a clear settles nothing: what it leaves in batches is found by a sweep.
-void Model::end(Queue& queue, Job& job, EndReason reason, Now now) {
-  const bool was_dead = job.state == JobState::dead;
-  leave(queue, job);
-  free_key(id_of(queue), job);
-  if (reason == EndReason::cleared && !was_dead) {
-    if (Batch* batch = open_batch(job.spec.flow.batch)) batch->lost[job.id] = job.spec.flow.share();
-  }
-  if (reason != EndReason::cleared && !was_dead) {
-    const bool goes_on = reason == EndReason::acked && go_on(queue, job, now) != nullptr;
-    if (!goes_on) queue.totals.chain_cut += job.spec.flow.chain.size();
-    end_in_batch(job, reason, goes_on, now);
-  }
-  queue.jobs.erase(job.id);
-}
-
-// Of a batch that was cancelled no job is tried again.
-void Model::again(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front) {
-  if (is_cancelled(job.spec.flow.batch)) {
-    ++queue.totals.cancelled;
-    end(queue, job, EndReason::cancelled, now);
-    return;
-  }
-  make_ready_after(queue, job, now, delay_ms, front);
-}
-
 void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
   std::vector<JobId>& line = queue.ready[job.spec.priority];
   line.insert(front ? line.begin() : line.end(), job.id);
