@@ -242,7 +242,7 @@ std::string Runner::expect_written(Lsn before, uint64_t records) {
 // A checkpoint takes away the rows of kv and of keys whose time is up, and batches that ended long
 // ago. With threads one may be at it at any time.
 bool Runner::may_have_kept_house() {
-  if (!(setting_.flows & (flow_keys | flow_kv | flow_batches))) return false;
+  if (!(setting_.flows & (flow_keys | flow_kv | flow_batches | flow_transact))) return false;
   return setting_.threads || engine().stats().checkpoints != checkpoints_seen_;
 }
 
