@@ -135,7 +135,8 @@ class FlowRun {
     tell(told);
   }
   static std::string slot_of(const JobView& job) {
-    for (const Header& header : decode_envelope(job.body.bytes()).value().headers) {
+    const Envelope envelope = decode_envelope(job.body.bytes()).value();
+    for (const Header& header : envelope.headers) {
       if (as_text(header.name) == "wq-slot-ms") return "@" + std::string(as_text(header.value));
     }
     return " without a slot";
@@ -253,7 +254,8 @@ class FlowRun {
       told += " " + page.keys[i] + "=" + page.entries[i].value;
     }
     told += ", done";
-    for (const DoneJob& job : engine().history_list(queue_, 0, 100).value().jobs) {
+    const DonePage done = engine().history_list(queue_, 0, 100).value();
+    for (const DoneJob& job : done.jobs) {
       told += " " + name_of(job.id) + "=" + job.result;
     }
     for (const uint64_t batch : batches_) {
