@@ -257,10 +257,12 @@ Engine::Selection Engine::select_expired(const Lane& lane, const Now& now) {
   return Selection::expired;
 }
 
-// Fills command_ with what stands at the head of the lane and finds its group full.
+// Fills command_ with what comes next of the lane, and of the lines that it lists, and finds its
+// group full, up to the first job that may be leased.
 Engine::Selection Engine::select_blocked(const Lane& lane, const Now& now) {
   Command& command = begin(CommandType::overlap, now.wall_ms);
-  for (const Job* job = lane.head.front(); job; job = lane.head.next(job)) {
+  LanePicker picker(lane, picked_, now.wall_ms);
+  while (const Job* job = picker.next()) {
     if (command.ids.size() == due_step_max || !guards_overlap(*job)) break;
     if (has_expired(*job, now.wall_ms) || state_.pick_slot(*job, picked_)) break;
     command.ids.push_back(job->id);

@@ -143,7 +143,12 @@ Job* TurnPicker::take(LanePicker& picker) {
 }
 
 Job* TurnPicker::next() {
-  if (!turns_) return take(level_);
+  if (!turns_) {
+    if (ended_) return nullptr;
+    Job* job = take(level_);
+    ended_ |= level_.changes_tenant();  // with the next job there are turns
+    return job;
+  }
   while (!ended_) {
     if (!at_ && again_at_ == again_.size()) return nullptr;
     LanePicker picker =

@@ -514,9 +514,9 @@ bool ModelRunner::lease(const Line& line, Rows& rows) {
   if (draining_ || line.has("cancelled")) return true;
   const auto max_jobs = static_cast<size_t>(line.number_of("max_jobs", 1));
   const int64_t wait_ms = line.number_of("wait_ms");
-  std::vector<model::Pick> picks = model_.pick(queues, max_jobs);
+  std::vector<model::Pick> picks = model_.pick(queues, max_jobs, now_);
   while (picks.empty() && pass_time(wait_ms < 0 ? for_ever_ms : wait_ms)) {
-    picks = model_.pick(queues, max_jobs);
+    picks = model_.pick(queues, max_jobs, now_);
   }
   rows = {paused == queues.size() ? "paused" : disabled == queues.size() ? "disabled" : "empty"};
   if (picks.empty()) return true;
@@ -667,7 +667,7 @@ bool ModelRunner::job_op(const Line& line, Rows& rows) {
   if (line.op == "reprioritise") return reprioritise(line, queue, job, rows);
   if (line.op == "cancel") {
     const bool dead = known_job->state == JobState::dead;
-    if (!dead) model_.cancel(queue, job.id);
+    if (!dead) model_.cancel(queue, job.id, now_);
     rows = {dead ? "conflict" : "ok"};
     return true;
   }
@@ -702,7 +702,7 @@ bool ModelRunner::dead_entry(const Line& line, Rows& rows) {
   if (!there) return true;
   if (line.op == "dead_get") rows.push_back(job_row(queue, *letter));
   if (line.op == "dead_replay") model_.replay(queue, job.id, ++last_generation_, now_);
-  if (line.op == "dead_remove") model_.remove_dead(queue, job.id);
+  if (line.op == "dead_remove") model_.remove_dead(queue, job.id, now_);
   return true;
 }
 
