@@ -414,7 +414,7 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 }
 
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
-  WQ_TRY(take_ids(state, command));
+  if (!command.jobs.empty() || !command.parts.empty()) WQ_TRY(take_ids(state, command));
   return apply_part(state, command, lsn, effects);
 }
 

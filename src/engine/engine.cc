@@ -145,6 +145,7 @@ void Engine::wake_waiters(CommandType cause) {
 
 // Wakes as many waiters as can be served, longest waiting first; the others sleep on.
 void Engine::wake_queue(Queue* queue) {
+  if (queue->waiters.empty()) return;
   uint64_t servable = 0;
   if (queue->deleted) {
     servable = UINT64_MAX;

@@ -626,7 +626,7 @@ class Engine {
         : queue(of.id), priority(lane.priority), gate(lane.gate ? lane.gate->name : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired, blocked };
-  Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
+  Selection select(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   Selection select_blocked(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
@@ -639,14 +639,14 @@ class Engine {
   uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                 PickEnd& end) WQ_REQUIRES(mutex_);
   void let_picked_go() WQ_REQUIRES(mutex_);
-  Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status rebase_rates(std::span<Queue* const> queues, int64_t now_ms) WQ_REQUIRES(mutex_);
   uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
   void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
-  Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
-  Code blocked_code(const std::vector<Queue*>& queues) const;
-  Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
+  Status resolve(const LeaseRequest& request, std::span<Queue*> queues) WQ_REQUIRES(mutex_);
+  Code blocked_code(std::span<Queue* const> queues) const;
+  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues,
                        const Now& now, std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
-  Status wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
+  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues,
                       Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;

@@ -21,6 +21,7 @@
 #include "engine/command.h"
 #include "engine/cron.h"
 #include "engine/gate.h"
+#include "engine/job_pool.h"
 #include "engine/job_table.h"
 #include "engine/keys.h"
 #include "engine/queue.h"
@@ -279,6 +280,7 @@ class State {
   void drop_gate(KeyGate& gate);
   void clear_lines(Queue* queue);
 
+  JobPool pool_;
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id
   std::map<std::string, Queue*, std::less<>> names_;
