@@ -217,8 +217,8 @@ Status Engine::load_schedules() {
   return cursor->status();
 }
 
-// Groups and tenants with waiting jobs are always known, and rate keys that are in use. Tenants come
-// last: one may have nothing but lines of groups and rate keys that take its turns.
+// Groups and tenants with waiting jobs are always known, and rate keys that are in use. Tenants
+// come last: one may have nothing but lines of groups and rate keys that take its turns.
 Status Engine::load_gates() {
   for (const char kind : {GateName::group, GateName::rate_key, GateName::tenant}) {
     const std::string first(1, kind);

@@ -82,7 +82,7 @@ void State::settle_tenant(KeyGate& gate) {
   for (const auto& line : gate.lines) settle_turn(queue, *line);
   if (gate.waiting > 0) return;
   gate.number = 0;
-  if (gate.homed > 0) return;
+  if (gate.homed > 0 || queue.next_turn == 0) return;  // order_turns() comes to it
   for (const auto& line : gate.lines) {
     Lane& level = queue.lane(line->priority);
     --queue.tenant_lanes;
@@ -115,6 +115,11 @@ void State::order_turns() {
       }
     }
     queue->next_turn = last + 1;
+    std::vector<KeyGate*> tenants;  // settling may drop one, of which no line is left
+    for (const auto& [key, gate] : queue->gates) {
+      if (gate->is_tenant()) tenants.push_back(gate.get());
+    }
+    for (KeyGate* tenant : tenants) settle_tenant(*tenant);
   }
 }
 

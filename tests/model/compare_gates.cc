@@ -6,20 +6,41 @@
 
 namespace wq::model {
 
+namespace {
+
+// The store can not be asked: as many as are missing, of those whose group is full.
+std::vector<Pick> guess_overlapped(Engine& engine, const Model& model,
+                                   std::span<const QueueId> from, size_t leased) {
+  const uint64_t left = engine.stats().counts[static_cast<size_t>(JobState::ready)];
+  const uint64_t missing = model.count(JobState::ready) - leased - left;
+  std::vector<Pick> overlapped;
+  for (const QueueId id : from) {
+    const Queue& queue = model.queues.at(id);
+    for (const auto& [priority, line] : queue.ready) {
+      for (const JobId job_id : line) {
+        const GateSpec& gate = queue.jobs.at(job_id).spec.gate;
+        if (overlapped.size() == missing || !gate.guards()) continue;
+        if (Model::group_is_full(queue, gate)) overlapped.push_back(Pick{id, job_id});
+      }
+    }
+  }
+  return overlapped;
+}
+
+}  // namespace
+
 std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from,
-                                  Status* trouble) {
+                                  size_t leased, Status* trouble) {
   std::vector<Pick> overlapped;
   for (const QueueId id : from) {
     for (const auto& [job_id, job] : model.queues.at(id).jobs) {
       if (job.state != JobState::ready || !job.spec.gate.guards()) continue;
       Result<JobView> view = engine.get(id, job_id);
-      bool gone = view.status().code() == Code::not_found;
+      const bool gone = view.status().code() == Code::not_found;
       if (!gone && !view.ok()) {
         *trouble = view.take_status();
-        view = engine.get(id, job_id);
-        gone = view.status().code() == Code::not_found;
+        return guess_overlapped(engine, model, from, leased);
       }
-      if (!gone && !view.ok()) continue;
       if (gone || view.value().state == JobState::delayed) overlapped.push_back(Pick{id, job_id});
     }
   }
@@ -131,7 +152,8 @@ std::string drain_gates(Engine& engine, Model& model, QueueId id, Now now) {
     if (status.is_error()) return what + status.message();
     Walk walk;
     Status trouble;
-    const std::vector<Pick> overlapped = find_overlapped(engine, model, request.queues, &trouble);
+    const std::vector<Pick> overlapped =
+        find_overlapped(engine, model, request.queues, jobs.size(), &trouble);
     if (!trouble.ok()) return what + trouble.message();
     const std::string wrong =
         walk_lease(model, request.queues, request.max_jobs, jobs, overlapped, now, &walk);

@@ -11,10 +11,11 @@
 
 namespace wq::model {
 
-// Of the ready jobs that do not wait for their group: those that the engine has released or
-// skipped. A look that fails is done once more, and `trouble` says why.
+// Of the ready jobs that do not wait for their group: those that the engine has released or skipped
+// in a lease that gave `leased` jobs. If the store can not be read, which `trouble` tells, their
+// number says which.
 std::vector<Pick> find_overlapped(Engine& engine, Model& model, std::span<const QueueId> from,
-                                  Status* trouble);
+                                  size_t leased, Status* trouble);
 
 struct Walk {
   std::vector<Pick> overlapped;  // in the order in which the lease came to them

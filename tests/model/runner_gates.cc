@@ -216,7 +216,7 @@ std::string Runner::follow_lease(std::span<const QueueId> from, const LeaseReque
     WQ_SAME("jobs that could be had", live_.pick(queues, 1, now()).size(), size_t{0});
     return {};
   }
-  const std::vector<Pick> guarded = find_overlapped(engine(), live_, from, &trouble_);
+  const std::vector<Pick> guarded = find_overlapped(engine(), live_, from, jobs.size(), &trouble_);
   Lsn first_guarded = 0;
   WQ_SAME_OR_SAY(account_gates(from, before, leases, guarded, &first_guarded));
   note_gates(from);
@@ -229,7 +229,7 @@ std::string Runner::follow_lease(std::span<const QueueId> from, const LeaseReque
 
 // A lease that failed without poisoning the store: what it has done besides is done.
 std::string Runner::follow_failed_lease(std::span<const QueueId> from, Lsn before) {
-  const std::vector<Pick> guarded = find_overlapped(engine(), live_, from, &trouble_);
+  const std::vector<Pick> guarded = find_overlapped(engine(), live_, from, 0, &trouble_);
   Lsn first_guarded = 0;
   WQ_SAME_OR_SAY(account_gates(from, before, 0, guarded, &first_guarded));
   if (!guarded.empty()) overlapped(guarded, first_guarded, last_lsn());
