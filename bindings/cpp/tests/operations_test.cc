@@ -188,6 +188,15 @@ TEST_F(Operations, DeadLetters) {
   const wq::Cancel fired = wq::Cancel::make();
   fired.fire();
   EXPECT_EQ(dead.remove_many({.all = true, .cancel = fired}).result.value(), Outcome::cancelled);
+  int calls = 0;
+  const auto stop = [](std::uint64_t, std::uint64_t, void* context) {
+    ++*static_cast<int*>(context);
+    return false;
+  };
+  const wq::DeadReport stopped =
+      dead.remove_many({.all = true, .progress = stop, .context = &calls});
+  EXPECT_EQ(stopped.result.value(), Outcome::cancelled);
+  EXPECT_EQ(calls, 1);
   EXPECT_EQ(dead.purge().value(), 2u);
   EXPECT_EQ(dead.list().value().jobs.outcome(), Outcome::empty);
 }
