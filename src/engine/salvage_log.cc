@@ -212,7 +212,15 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   Job* job = state_.add(queue, stored.id, stored.body);
   state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
-  state_.importing = true;  // what befell it was counted then
+  // What befell it was counted then, and its lease charged.
+  const std::string_view rate_key = job->traits ? job->traits->rate_key : std::string_view();
+  GateRow charged;
+  const auto gate = queue->gates.find(GateName(GateName::rate_key, rate_key));
+  if (gate != queue->gates.end()) {
+    charged.tat_ns = gate->second->tat_ns;
+    charged.breaker = gate->second->breaker;
+  }
+  state_.importing = true;
   switch (row.state) {
     case JobState::delayed:
       state_.enter_delayed(job, row.since_ms, static_cast<int64_t>(row.position));
@@ -231,6 +239,9 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
       break;
   }
   state_.importing = false;
+  if (row.state == JobState::leased && !rate_key.empty()) {
+    state_.adopt_rate_key(queue, rate_key, charged.tat_ns, charged.breaker);
+  }
   queue->totals = totals;
   job->position = row.position;
   job->since_ms = row.since_ms;
