@@ -2,7 +2,10 @@
 // syncs a new manifest's bytes, then renames CURRENT to point at it, and syncs the directory only
 // after both: a crash may keep the second name and lose the first, since a directory's names reach
 // the disk in any order (R7), and the database could not be opened ever after. So the directory is
-// synced before CURRENT changes.
+// synced before CURRENT changes. It also counts reads that failed, for the walks (store_rocks.cc).
+// Thread model: any thread of RocksDB.
+#include <utility>
+
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
@@ -13,11 +16,57 @@
 namespace wq {
 namespace {
 
+class CountedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  CountedFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file,
+              std::shared_ptr<ReadFailures> failures)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), failures_(std::move(failures)) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options,
+                         rocksdb::Slice* result, char* scratch,
+                         rocksdb::IODebugContext* context) const override {
+    return counted(target()->Read(offset, bytes, options, result, scratch, context));
+  }
+  rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count,
+                              const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* context) override {
+    rocksdb::IOStatus status = target()->MultiRead(requests, count, options, context);
+    for (size_t i = 0; i < count; ++i) {
+      if (!requests[i].status.ok()) failures_->add();
+    }
+    return counted(std::move(status));
+  }
+
+ private:
+  rocksdb::IOStatus counted(rocksdb::IOStatus status) const {
+    if (!status.ok()) failures_->add();
+    return status;
+  }
+
+  const std::shared_ptr<ReadFailures> failures_;
+};
+
 class NamesFirst final : public rocksdb::FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  NamesFirst(const std::shared_ptr<rocksdb::FileSystem>& base,
+             std::shared_ptr<ReadFailures> failures)
+      : FileSystemWrapper(base), failures_(std::move(failures)) {}
 
   const char* Name() const override { return "wq"; }
+
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& name,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* out,
+                                        rocksdb::IODebugContext* context) override {
+    std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+    rocksdb::IOStatus status = target()->NewRandomAccessFile(name, options, &file, context);
+    if (status.ok()) {
+      *out = std::make_unique<CountedFile>(std::move(file), failures_);
+    } else {
+      failures_->add();
+    }
+    return status;
+  }
 
   rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
                                const rocksdb::IOOptions& options,
@@ -31,20 +80,24 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
     }
     return target()->RenameFile(from, to, options, context);
   }
+
+ private:
+  const std::shared_ptr<ReadFailures> failures_;
 };
 
 class NamesFirstEnv final : public rocksdb::EnvWrapper {
  public:
-  explicit NamesFirstEnv(rocksdb::Env* base) : EnvWrapper(base) {
-    file_system_ = std::make_shared<NamesFirst>(base->GetFileSystem());
+  NamesFirstEnv(rocksdb::Env* base, std::shared_ptr<ReadFailures> failures) : EnvWrapper(base) {
+    file_system_ = std::make_shared<NamesFirst>(base->GetFileSystem(), std::move(failures));
     system_clock_ = base->GetSystemClock();
   }
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base) {
-  return std::make_unique<NamesFirstEnv>(&base);
+std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,
+                                             std::shared_ptr<ReadFailures> failures) {
+  return std::make_unique<NamesFirstEnv>(&base, std::move(failures));
 }
 
 }  // namespace wq
