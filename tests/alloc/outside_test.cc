@@ -87,7 +87,7 @@ TEST_F(OutsideSweep, BackupRestore) {
       },
       [&](int32_t code, bool sticky) {
         // What it was building may stay if there is not even memory to remove it.
-        if (!sticky || code == WQ_OK) EXPECT_EQ(fs::exists(restored_ + "/FORMAT"), code == WQ_OK);
+        EXPECT_TRUE(sticky || fs::exists(restored_ + "/FORMAT") == (code == WQ_OK));
         fs::remove_all(restored_);
       });
   EXPECT_EQ(wq_backup_restore(backup_.c_str(), restored_.c_str(), nullptr, nullptr, nullptr),
