@@ -16,6 +16,7 @@ import sys
 import time
 
 import bars
+import bindings
 import machine
 import plots
 import tables
@@ -218,6 +219,13 @@ def parse_arguments():
                         help="50 million jobs before the head lease, 100 million waiting")
     parser.add_argument("--record", action="store_true",
                         help="also renew bench/plots and the tables in bench/RESULTS.md")
+    parser.add_argument("--bindings", action="store_true",
+                        help="only what each language costs over C; bench/RESULTS.md says how to "
+                             "record it")
+    parser.add_argument("--rounds", type=int, default=7, help="with --bindings; default 7")
+    parser.add_argument("--scale", type=float, default=1.0,
+                        help="with --bindings: so many times the usual jobs")
+    parser.add_argument("--only", default="", help="with --bindings: cpp,go,rust,python,node")
     parser.add_argument("--dir", help="where the stores go (default: in the build directory)")
     options = parser.parse_args()
     options.head_jobs = 50_000_000 if options.long else 5_000_000
@@ -225,11 +233,30 @@ def parse_arguments():
     return options
 
 
+def run_bindings(options, here, directory):
+    """The tables of the bindings; exit code 1 if a bar is short and --check was given."""
+    os.makedirs(directory, exist_ok=True)
+    about = machine.describe(here, directory)
+    try:
+        rows = bindings.run(options.build, directory, options.rounds, options.scale,
+                            [word for word in options.only.split(",") if word], progress)
+    except bindings.BindingsFailed as failure:
+        print(f"\nbench: {failure}", file=sys.stderr)
+        return 2
+    progress("")
+    write_json(options.build, "bindings.json", {"machine": about, "rows": rows})
+    print(machine.text(about))
+    print(bindings.text(rows))
+    return 1 if options.check and not all(row["ok"] for row in rows) else 0
+
+
 def main():
     options = parse_arguments()
     directory = os.path.abspath(options.dir or os.path.join(options.build, "stores"))
     started = time.time()
     here = os.path.dirname(os.path.abspath(__file__))
+    if options.bindings:
+        return run_bindings(options, here, directory)
     try:
         bench = Bench(options.build, directory)
         about = machine.describe(here, directory)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """scripts/conformance.py BUILD_DIR: runs the scripts of tests/conformance through the model and
-through each binding that this machine has a toolchain for, and prints a table: equal, different,
-skipped and why. Exit code 1 if anything is different or broken."""
+through each binding that this machine has a toolchain for, then lets each language read what each
+other one wrote (tests/conformance/pairs.py), and prints a table: equal, different, skipped and why.
+Exit code 1 if anything is different or broken."""
 
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LANGUAGES = ("cpp", "go", "python", "rust", "node")
+PAIRS = os.path.join(ROOT, "tests", "conformance", "pairs.py")
 SECONDS_MAX = 1800
 
 
@@ -61,6 +63,12 @@ def main(build):
         if not well:
             broken.append(name)
             print(output, file=sys.stderr)
+    print("conformance.py: pairs", file=sys.stderr, flush=True)
+    code, output = run([PAIRS, build], build)
+    rows.append(("pairs", output.strip().rsplit("\n", 1)[-1]))
+    if code != 0:
+        broken.append("pairs")
+        print(output, file=sys.stderr)
     for name, text in rows:
         print(f"{name:8} {text}")
     return 1 if broken else 0

@@ -56,11 +56,21 @@ if ! cmake -S . -B "$build" "${options[@]}" >"$work/log" 2>&1; then
   exit 1
 fi
 targets=()
-[ -z "${WQ_CONFORMANCE_ONLY:-}" ] || targets=(--target conformance_runner)
+[ -z "${WQ_CONFORMANCE_ONLY:-}${WQ_CONFORMANCE_RUNNER:-}" ] || targets=(--target conformance_runner)
+[ -z "${WQ_BENCH:-}" ] || targets=(--target bench)
 if ! cmake --build "$build" -j 2 "${targets[@]}" >"$work/log" 2>&1; then
   cat "$work/log"
   echo "0 passed, 1 failed"
   exit 1
+fi
+
+if [ -n "${WQ_BENCH:-}" ]; then # for bench/bindings.py
+  echo "bench: $build/bench"
+  exit 0
+fi
+if [ -n "${WQ_CONFORMANCE_RUNNER:-}" ]; then # for tests/conformance/pairs.py
+  echo "runner: $build/conformance_runner"
+  exit 0
 fi
 
 conformance() {
@@ -118,7 +128,8 @@ if [ -z "${WQ_CONFORMANCE_ONLY:-}" ]; then
   check "example of the README" sh -c \
     "'$build/readme_example' '$work/readme' | grep -qx 'hello for you'"
   check "producer and worker" examples
-  check "bench" "$build/bench" "$work" 0.05
+  check "surface" python3 "$source_dir/tests/surface.py" "${CXX:-g++}"
+  check "bench" "$build/bench" memory 10 1000 "$work/bench"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

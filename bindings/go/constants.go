@@ -94,6 +94,15 @@ const rawEPoisoned = -62
 // an internal check failed: a bug in wq; the store is stopped
 const rawEInternal = -80
 
+// wq_error.flags: the predicates of the code, for languages that read the struct only.
+const rawErrorRetryable = 1
+
+// wq_error.flags: the predicates of the code, for languages that read the struct only.
+const rawErrorMaybeCommitted = 2
+
+// wq_error.flags: the predicates of the code, for languages that read the struct only.
+const rawErrorFatal = 4
+
 // Durability levels (convention 8). 0 takes the default.
 const rawMemory = 1
 
@@ -102,77 +111,6 @@ const rawProcess = 2
 
 // Durability levels (convention 8). 0 takes the default.
 const rawPower = 3
-
-// Job states, and the bit of a state in the masks of wq_queue_clear.
-const rawStateReady = 1
-
-// Job states, and the bit of a state in the masks of wq_queue_clear.
-const rawStateDelayed = 2
-
-// Job states, and the bit of a state in the masks of wq_queue_clear.
-const rawStateLeased = 3
-
-// Job states, and the bit of a state in the masks of wq_queue_clear.
-const rawStateRunning = 4
-
-// Job states, and the bit of a state in the masks of wq_queue_clear.
-const rawStateDead = 5
-
-// Queue status.
-const rawStatusActive = 0
-
-// no lease; enqueue goes on
-const rawStatusPaused = 1
-
-// no lease and no enqueue; delayed jobs stay
-const rawStatusDisabled = 2
-
-// WQ_E_FULL
-const rawFullRefuse = 0
-
-// ready jobs go for it in the same change, the least urgent first and of those the oldest.
-// Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
-const rawFullDropOldest = 1
-
-// wq_fail, or nacked with no retry left
-const rawDeadFailed = 1
-
-// its last attempt was lost: the lease was not settled in time
-const rawDeadLeaseExpired = 2
-
-// a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
-const rawDeadTimeout = 3
-
-// an attempt was lost at or after its retry_until_ms
-const rawDeadRetryUntil = 4
-
-// nacked for the max_exceptions-th time
-const rawDeadMaxExceptions = 5
-
-// 6 to 8 are said by workers only, who can say 1 and 3 as well
-const rawDeadCancelled = 6
-
-// see `reason` of wq_nack_options and wq_settle_item
-const rawDeadExpired = 7
-
-// the worker does not know what to do with such a job
-const rawDeadUnknownType = 8
-
-// its payload did not open when it was leased; see ENCRYPTION
-const rawDeadUnreadable = 9
-
-// backoff_base_ms
-const rawBackoffFixed = 1
-
-// backoff_base_ms * 2^(n - 1), at most backoff_max_ms
-const rawBackoffExponential = 2
-
-// backoff_list_ms[n - 1]; the last entry repeats
-const rawBackoffList = 3
-
-// Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue:
-// none.
-const rawBackoffListMax = 32
 
 // WQ_E_NOT_FOUND if there is no store at the path
 const rawOpenNoCreate = 1
@@ -203,6 +141,34 @@ const rawStorePoisoned = 3
 
 // Flags of wq_queue_open.
 const rawQueueNoCreate = 1
+
+// Queue status.
+const rawStatusActive = 0
+
+// no lease; enqueue goes on
+const rawStatusPaused = 1
+
+// no lease and no enqueue; delayed jobs stay
+const rawStatusDisabled = 2
+
+// backoff_base_ms
+const rawBackoffFixed = 1
+
+// backoff_base_ms * 2^(n - 1), at most backoff_max_ms
+const rawBackoffExponential = 2
+
+// backoff_list_ms[n - 1]; the last entry repeats
+const rawBackoffList = 3
+
+// Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; in a queue: none
+const rawBackoffListMax = 32
+
+// WQ_E_FULL
+const rawFullRefuse = 0
+
+// ready jobs go for it in the same change, the least urgent first and of those the oldest.
+// Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
+const rawFullDropOldest = 1
 
 // wq_queue_config.fields
 const rawConfigMaxRunning = 1
@@ -261,12 +227,37 @@ const rawConfigKeyRate = 268435456
 // all three of throttle_...
 const rawConfigThrottle = 536870912
 
+// Job states, and the bit of a state in the masks of wq_queue_clear.
+const rawStateReady = 1
+
+// Job states, and the bit of a state in the masks of wq_queue_clear.
+const rawStateDelayed = 2
+
+// Job states, and the bit of a state in the masks of wq_queue_clear.
+const rawStateLeased = 3
+
+// Job states, and the bit of a state in the masks of wq_queue_clear.
+const rawStateRunning = 4
+
+// Job states, and the bit of a state in the masks of wq_queue_clear.
+const rawStateDead = 5
+
 // the field `priority` counts; without it the priority is 100
 const rawJobPriority = 1
 
 // A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts
 // are left. Also when WQ_OPEN_EXPIRE_LEASES takes it back.
 const rawJobFailOnTimeout = 2
+
+// a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
+// LSN are 0. In wq_enqueue_many all specs have it or none
+const rawJobDryRun = 65536
+
+// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+const rawJobEncrypt = 67108864
+
+// wq_job_spec.flags
+const rawJobPlain = 134217728
 
 // its first lease: one job of the key waits, others may be at work
 const rawUniqueStarted = 1
@@ -280,24 +271,14 @@ const rawUniqueGone = 3
 // wq_job_record.key_rule: one of the three, or: the key is a debounce key
 const rawKeyRuleDebounce = 4
 
-// Kinds of keys, for wq_key_holder and wq_key_cancel.
-const rawKeyUnique = 1
+// waits for a slot, the default
+const rawOverlapPark = 0
 
-// Kinds of keys, for wq_key_holder and wq_key_cancel.
-const rawKeyDebounce = 2
+// is delayed by overlap_ms
+const rawOverlapRelease = 1
 
-// Kinds of keys, for wq_key_holder and wq_key_cancel.
-const rawKeyIdempotency = 3
-
-// a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
-// LSN are 0. In wq_enqueue_many all specs have it or none
-const rawJobDryRun = 65536
-
-// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
-const rawJobEncrypt = 67108864
-
-// Kinds of keys, for wq_key_holder and wq_key_cancel.
-const rawJobPlain = 134217728
+// ends without having run
+const rawOverlapSkip = 2
 
 // take the jobs up to the first refusal; without it all or none
 const rawEnqueuePartial = 1
@@ -329,8 +310,68 @@ const rawSettleFail = 3
 // wq_settle_item.kind
 const rawSettleRelease = 4
 
+// wq_fail, or nacked with no retry left
+const rawDeadFailed = 1
+
+// its last attempt was lost: the lease was not settled in time
+const rawDeadLeaseExpired = 2
+
+// a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
+const rawDeadTimeout = 3
+
+// an attempt was lost at or after its retry_until_ms
+const rawDeadRetryUntil = 4
+
+// nacked for the max_exceptions-th time
+const rawDeadMaxExceptions = 5
+
+// 6 to 8 are said by workers only, who can say 1 and 3 as well
+const rawDeadCancelled = 6
+
+// see `reason` of wq_nack_options and wq_settle_item
+const rawDeadExpired = 7
+
+// the worker does not know what to do with such a job
+const rawDeadUnknownType = 8
+
+// its payload did not open when it was leased; see ENCRYPTION
+const rawDeadUnreadable = 9
+
 // wq_dead_query.flags
 const rawDeadOldestFirst = 1
+
+// with no other condition: really all dead letters of the queue
+const rawDeadAll = 1
+
+// only count
+const rawDeadDryRun = 2
+
+// Kinds of keys, for wq_key_holder and wq_key_cancel.
+const rawKeyUnique = 1
+
+// Kinds of keys, for wq_key_holder and wq_key_cancel.
+const rawKeyDebounce = 2
+
+// Kinds of keys, for wq_key_holder and wq_key_cancel.
+const rawKeyIdempotency = 3
+
+// on_complete also if members failed or were cancelled
+const rawFlowAllowFailures = 1
+
+// wq_flow_status.flags
+const rawFlowSealed = 1
+
+// wq_flow_status.flags
+const rawFlowCancelled = 2
+
+// wq_flow_status.flags
+const rawFlowFinished = 4
+
+// `catch_up` counts; without it the newest missed slot runs
+const rawCronCatchUp = 1
+
+// wq_cron.flags
+const rawCronPaused = 1
 
 // there is no such row
 const rawKvIfAbsent = 1
@@ -359,74 +400,53 @@ const rawTxnKvErase = 5
 // key, options with a condition; changes nothing
 const rawTxnKvCheck = 6
 
-// `catch_up` counts; without it the newest missed slot runs
-const rawCronCatchUp = 1
-
-// wq_cron.flags
-const rawCronPaused = 1
-
-// with no other condition: really all dead letters of the queue
-const rawDeadAll = 1
-
-// only count
-const rawDeadDryRun = 2
-
-// on_complete also if members failed or were cancelled
-const rawFlowAllowFailures = 1
-
-// wq_flow_status.flags
-const rawFlowSealed = 1
-
-// wq_flow_status.flags
-const rawFlowCancelled = 2
-
-// wq_flow_status.flags
-const rawFlowFinished = 4
-
-// wq_error.flags: the predicates of the code, for languages that read the struct only.
-const rawErrorRetryable = 1
-
-// wq_error.flags: the predicates of the code, for languages that read the struct only.
-const rawErrorMaybeCommitted = 2
-
-// wq_error.flags: the predicates of the code, for languages that read the struct only.
-const rawErrorFatal = 4
-
-// waits for a slot, the default
-const rawOverlapPark = 0
-
-// is delayed by overlap_ms
-const rawOverlapRelease = 1
-
-// ends without having run
-const rawOverlapSkip = 2
-
-// wq_repair_finding.kind
-const rawRepairNote = 0
-
-// a file or a family of rows is whole
-const rawRepairIntact = 1
-
-// it is not; `what` says where
-const rawRepairDamaged = 2
-
-// records first_lsn .. last_lsn of the log
-const rawRepairMissing = 3
-
-// `count` jobs of `queue` in `state` can be read
-const rawRepairFound = 4
-
-// the same: they were there, and nothing of them can be read
-const rawRepairLost = 5
-
-// the same, among those found: they may have gone on or ended
-const rawRepairUncertain = 6
-
 // the store was opened with it
 const rawKeyKnown = 1
 
 // new payloads are sealed with it
 const rawKeyCurrent = 2
+
+// its time has not come
+const rawWhyDelayed = 1
+
+// the queue is paused
+const rawWhyPaused = 2
+
+// the queue is disabled
+const rawWhyDisabled = 4
+
+// max_running jobs are leased or running
+const rawWhySlots = 8
+
+// other ready jobs go first
+const rawWhyBehind = 16
+
+// no call waits for a job of the queue just now
+const rawWhyNoConsumer = 32
+
+// a worker has it
+const rawWhyHeld = 64
+
+// and is past the deadline: it is taken back any moment
+const rawWhyLate = 128
+
+// it is a dead letter
+const rawWhyDead = 256
+
+// the store is shutting down, or stopped by a failure
+const rawWhyStopped = 512
+
+// queue: no job is ready
+const rawWhyEmpty = 1024
+
+// job: parked, its group is full; queue: all ready ones are
+const rawWhyGroup = 16777216
+
+// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
+const rawWhyRate = 33554432
+
+// its rate key cools down after exceptions, until `until_ms`
+const rawWhyCooling = 67108864
 
 // enqueued [time_ms: when it becomes ready, 0: it is]
 const rawEventQueued = 1
@@ -485,56 +505,35 @@ const rawEventDropped = 18
 // job_id: the flow; `count`: its members
 const rawEventFlowFinished = 19
 
-// its group was full, and gone: WQ_OVERLAP_SKIP
-const rawEventSkipped = 21
-
 // the rate key of the job, by its exception [time_ms: until]
 const rawEventKeyCools = 20
+
+// its group was full, and gone: WQ_OVERLAP_SKIP
+const rawEventSkipped = 21
 
 // with epoch 0: skip what has happened so far
 const rawEventsFromNow = 1
 
-// its time has not come
-const rawWhyDelayed = 1
+// wq_repair_finding.kind
+const rawRepairNote = 0
 
-// the queue is paused
-const rawWhyPaused = 2
+// a file or a family of rows is whole
+const rawRepairIntact = 1
 
-// the queue is disabled
-const rawWhyDisabled = 4
+// it is not; `what` says where
+const rawRepairDamaged = 2
 
-// max_running jobs are leased or running
-const rawWhySlots = 8
+// records first_lsn .. last_lsn of the log
+const rawRepairMissing = 3
 
-// other ready jobs go first
-const rawWhyBehind = 16
+// `count` jobs of `queue` in `state` can be read
+const rawRepairFound = 4
 
-// no call waits for a job of the queue just now
-const rawWhyNoConsumer = 32
+// the same: they were there, and nothing of them can be read
+const rawRepairLost = 5
 
-// a worker has it
-const rawWhyHeld = 64
-
-// and is past the deadline: it is taken back any moment
-const rawWhyLate = 128
-
-// it is a dead letter
-const rawWhyDead = 256
-
-// the store is shutting down, or stopped by a failure
-const rawWhyStopped = 512
-
-// queue: no job is ready
-const rawWhyEmpty = 1024
-
-// job: parked, its group is full; queue: all ready ones are
-const rawWhyGroup = 16777216
-
-// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
-const rawWhyRate = 33554432
-
-// its rate key cools down after exceptions, until `until_ms`
-const rawWhyCooling = 67108864
+// the same, among those found: they may have gone on or ended
+const rawRepairUncertain = 6
 
 // rawCode is one line of the table of codes.
 type rawCode struct {
@@ -699,23 +698,6 @@ var rawStructs = [...]rawStruct{
 		{"elapsed_ms", 32, 8},
 		{"first_problem", 40, 216},
 	}},
-	{"wq_backup_options", 32, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"cancel", 8, 8},
-		{"progress", 16, 8},
-		{"progress_ctx", 24, 8},
-	}},
-	{"wq_backup_report", 56, []rawField{
-		{"struct_size", 0, 4},
-		{"reserved_0", 4, 4},
-		{"lsn", 8, 8},
-		{"checkpoint_lsn", 16, 8},
-		{"files", 24, 8},
-		{"bytes", 32, 8},
-		{"created_ms", 40, 8},
-		{"elapsed_ms", 48, 8},
-	}},
 	{"wq_queue_config", 456, []rawField{
 		{"struct_size", 0, 4},
 		{"fields", 4, 4},
@@ -833,78 +815,11 @@ var rawStructs = [...]rawStruct{
 		{"queue_name", 8, 16},
 		{"spec", 24, 8},
 	}},
-	{"wq_flow_options", 24, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"on_complete", 8, 8},
-		{"on_failure", 16, 8},
-	}},
-	{"wq_flow_status", 80, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"flow", 8, 8},
-		{"total", 16, 8},
-		{"pending", 24, 8},
-		{"done", 32, 8},
-		{"failed", 40, 8},
-		{"cancelled", 48, 8},
-		{"follow_up_id", 56, 8},
-		{"created_ms", 64, 8},
-		{"finished_ms", 72, 8},
-	}},
-	{"wq_done_job", 96, []rawField{
-		{"struct_size", 0, 4},
-		{"priority", 4, 4},
-		{"id", 8, 8},
-		{"generation", 16, 8},
-		{"flow", 24, 8},
-		{"attempts", 32, 4},
-		{"exceptions", 36, 4},
-		{"replays", 40, 4},
-		{"reserved_0", 44, 4},
-		{"enqueued_ms", 48, 8},
-		{"leased_ms", 56, 8},
-		{"done_ms", 64, 8},
-		{"result", 72, 16},
-		{"result_code", 88, 4},
-		{"key_id", 92, 4},
-	}},
 	{"wq_enqueued", 24, []rawField{
 		{"struct_size", 0, 4},
 		{"code", 4, 4},
 		{"job_id", 8, 8},
 		{"lsn", 16, 8},
-	}},
-	{"wq_lease_options", 32, []rawField{
-		{"struct_size", 0, 4},
-		{"max_jobs", 4, 4},
-		{"wait_ms", 8, 8},
-		{"lease_ms", 16, 8},
-		{"flags", 24, 4},
-		{"reserved_0", 28, 4},
-	}},
-	{"wq_nack_options", 48, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"delay_ms", 8, 8},
-		{"priority", 16, 4},
-		{"reserved_0", 20, 4},
-		{"error", 24, 16},
-		{"reason", 40, 4},
-		{"reserved_1", 44, 4},
-	}},
-	{"wq_settle_item", 80, []rawField{
-		{"struct_size", 0, 4},
-		{"kind", 4, 4},
-		{"id", 8, 8},
-		{"generation", 16, 8},
-		{"delay_ms", 24, 8},
-		{"flags", 32, 4},
-		{"priority", 36, 4},
-		{"error", 40, 16},
-		{"reason", 56, 4},
-		{"reserved_0", 60, 4},
-		{"result", 64, 16},
 	}},
 	{"wq_job", 296, []rawField{
 		{"struct_size", 0, 4},
@@ -948,6 +863,37 @@ var rawStructs = [...]rawStruct{
 		{"rate_cost", 288, 4},
 		{"reserved_1", 292, 4},
 	}},
+	{"wq_lease_options", 32, []rawField{
+		{"struct_size", 0, 4},
+		{"max_jobs", 4, 4},
+		{"wait_ms", 8, 8},
+		{"lease_ms", 16, 8},
+		{"flags", 24, 4},
+		{"reserved_0", 28, 4},
+	}},
+	{"wq_nack_options", 48, []rawField{
+		{"struct_size", 0, 4},
+		{"flags", 4, 4},
+		{"delay_ms", 8, 8},
+		{"priority", 16, 4},
+		{"reserved_0", 20, 4},
+		{"error", 24, 16},
+		{"reason", 40, 4},
+		{"reserved_1", 44, 4},
+	}},
+	{"wq_settle_item", 80, []rawField{
+		{"struct_size", 0, 4},
+		{"kind", 4, 4},
+		{"id", 8, 8},
+		{"generation", 16, 8},
+		{"delay_ms", 24, 8},
+		{"flags", 32, 4},
+		{"priority", 36, 4},
+		{"error", 40, 16},
+		{"reason", 56, 4},
+		{"reserved_0", 60, 4},
+		{"result", 64, 16},
+	}},
 	{"wq_dead_query", 56, []rawField{
 		{"struct_size", 0, 4},
 		{"flags", 4, 4},
@@ -986,26 +932,33 @@ var rawStructs = [...]rawStruct{
 		{"user_data", 8, 8},
 		{"lsn", 16, 8},
 	}},
-	{"wq_log_record", 88, []rawField{
+	{"wq_flow_options", 24, []rawField{
 		{"struct_size", 0, 4},
-		{"reserved_0", 4, 4},
-		{"lsn", 8, 8},
-		{"durable_lsn", 16, 8},
-		{"offset", 24, 8},
-		{"size_bytes", 32, 8},
-		{"segment", 40, 16},
-		{"type", 56, 16},
-		{"text", 72, 16},
+		{"flags", 4, 4},
+		{"on_complete", 8, 8},
+		{"on_failure", 16, 8},
 	}},
-	{"wq_store_record", 56, []rawField{
+	{"wq_flow_status", 80, []rawField{
 		{"struct_size", 0, 4},
-		{"reserved_0", 4, 4},
-		{"lsn", 8, 8},
-		{"next_job_id", 16, 8},
-		{"next_generation", 24, 8},
-		{"queues", 32, 8},
-		{"jobs", 40, 8},
-		{"kv_rows", 48, 8},
+		{"flags", 4, 4},
+		{"flow", 8, 8},
+		{"total", 16, 8},
+		{"pending", 24, 8},
+		{"done", 32, 8},
+		{"failed", 40, 8},
+		{"cancelled", 48, 8},
+		{"follow_up_id", 56, 8},
+		{"created_ms", 64, 8},
+		{"finished_ms", 72, 8},
+	}},
+	{"wq_cron_spec", 56, []rawField{
+		{"struct_size", 0, 4},
+		{"flags", 4, 4},
+		{"expression", 8, 16},
+		{"zone", 24, 16},
+		{"job", 40, 8},
+		{"catch_up", 48, 4},
+		{"reserved_0", 52, 4},
 	}},
 	{"wq_cron", 224, []rawField{
 		{"struct_size", 0, 4},
@@ -1037,14 +990,167 @@ var rawStructs = [...]rawStruct{
 		{"packing", 216, 4},
 		{"plain_bytes", 220, 4},
 	}},
-	{"wq_cron_spec", 56, []rawField{
+	{"wq_done_job", 96, []rawField{
+		{"struct_size", 0, 4},
+		{"priority", 4, 4},
+		{"id", 8, 8},
+		{"generation", 16, 8},
+		{"flow", 24, 8},
+		{"attempts", 32, 4},
+		{"exceptions", 36, 4},
+		{"replays", 40, 4},
+		{"reserved_0", 44, 4},
+		{"enqueued_ms", 48, 8},
+		{"leased_ms", 56, 8},
+		{"done_ms", 64, 8},
+		{"result", 72, 16},
+		{"result_code", 88, 4},
+		{"key_id", 92, 4},
+	}},
+	{"wq_kv_options", 40, []rawField{
 		{"struct_size", 0, 4},
 		{"flags", 4, 4},
-		{"expression", 8, 16},
-		{"zone", 24, 16},
-		{"job", 40, 8},
-		{"catch_up", 48, 4},
-		{"reserved_0", 52, 4},
+		{"ttl_ms", 8, 8},
+		{"version", 16, 8},
+		{"value", 24, 16},
+	}},
+	{"wq_kv_query", 40, []rawField{
+		{"struct_size", 0, 4},
+		{"limit", 4, 4},
+		{"prefix", 8, 16},
+		{"after", 24, 16},
+	}},
+	{"wq_kv_row", 56, []rawField{
+		{"struct_size", 0, 4},
+		{"reserved_0", 4, 4},
+		{"version", 8, 8},
+		{"expires_ms", 16, 8},
+		{"key", 24, 16},
+		{"value", 40, 16},
+	}},
+	{"wq_txn_op", 80, []rawField{
+		{"struct_size", 0, 4},
+		{"kind", 4, 4},
+		{"queue", 8, 8},
+		{"spec", 16, 8},
+		{"settle", 24, 8},
+		{"key", 32, 16},
+		{"value", 48, 16},
+		{"delta", 64, 8},
+		{"options", 72, 8},
+	}},
+	{"wq_txn_result", 24, []rawField{
+		{"struct_size", 0, 4},
+		{"code", 4, 4},
+		{"job_id", 8, 8},
+		{"sum", 16, 8},
+	}},
+	{"wq_key_use", 24, []rawField{
+		{"struct_size", 0, 4},
+		{"id", 4, 4},
+		{"payloads", 8, 8},
+		{"flags", 16, 4},
+		{"reserved_0", 20, 4},
+	}},
+	{"wq_job_explanation", 88, []rawField{
+		{"struct_size", 0, 4},
+		{"state", 4, 4},
+		{"causes", 8, 4},
+		{"dead_reason", 12, 4},
+		{"until_ms", 16, 8},
+		{"ahead", 24, 8},
+		{"ahead_exact", 32, 4},
+		{"queue_status", 36, 4},
+		{"slots_taken", 40, 8},
+		{"slots_max", 48, 8},
+		{"consumers_waiting", 56, 8},
+		{"holder_id", 64, 8},
+		{"holder_generation", 72, 8},
+		{"holder_age_ms", 80, 8},
+	}},
+	{"wq_queue_explanation", 144, []rawField{
+		{"struct_size", 0, 4},
+		{"status", 4, 4},
+		{"causes", 8, 4},
+		{"reserved_0", 12, 4},
+		{"leasable", 16, 8},
+		{"oldest_ready_age_ms", 24, 8},
+		{"slots_taken", 32, 8},
+		{"slots_max", 40, 8},
+		{"consumers_waiting", 48, 8},
+		{"holder_id", 56, 8},
+		{"holder_generation", 64, 8},
+		{"holder_age_ms", 72, 8},
+		{"enqueue_rate_1m", 80, 8},
+		{"enqueue_rate_5m", 88, 8},
+		{"lease_rate_1m", 96, 8},
+		{"lease_rate_5m", 104, 8},
+		{"ack_rate_1m", 112, 8},
+		{"ack_rate_5m", 120, 8},
+		{"parked", 128, 8},
+		{"rate_wait_ms", 136, 8},
+	}},
+	{"wq_queue_error", 296, []rawField{
+		{"struct_size", 0, 4},
+		{"kind", 4, 4},
+		{"at_ms", 8, 8},
+		{"job_id", 16, 8},
+		{"generation", 24, 8},
+		{"attempt", 32, 4},
+		{"text_len", 36, 4},
+		{"text", 40, 256},
+	}},
+	{"wq_event_cursor", 32, []rawField{
+		{"struct_size", 0, 4},
+		{"flags", 4, 4},
+		{"epoch", 8, 8},
+		{"sequence", 16, 8},
+		{"dropped", 24, 8},
+	}},
+	{"wq_store_event", 336, []rawField{
+		{"struct_size", 0, 4},
+		{"kind", 4, 4},
+		{"sequence", 8, 8},
+		{"lsn", 16, 8},
+		{"at_ms", 24, 8},
+		{"time_ms", 32, 8},
+		{"job_id", 40, 8},
+		{"generation", 48, 8},
+		{"count", 56, 8},
+		{"attempt", 64, 4},
+		{"dead_reason", 68, 4},
+		{"queue_name_len", 72, 4},
+		{"reserved_0", 76, 4},
+		{"queue_name", 80, 256},
+	}},
+	{"wq_backup_options", 32, []rawField{
+		{"struct_size", 0, 4},
+		{"flags", 4, 4},
+		{"cancel", 8, 8},
+		{"progress", 16, 8},
+		{"progress_ctx", 24, 8},
+	}},
+	{"wq_backup_report", 56, []rawField{
+		{"struct_size", 0, 4},
+		{"reserved_0", 4, 4},
+		{"lsn", 8, 8},
+		{"checkpoint_lsn", 16, 8},
+		{"files", 24, 8},
+		{"bytes", 32, 8},
+		{"created_ms", 40, 8},
+		{"elapsed_ms", 48, 8},
+	}},
+	{"wq_store_record", 72, []rawField{
+		{"struct_size", 0, 4},
+		{"reserved_0", 4, 4},
+		{"lsn", 8, 8},
+		{"next_job_id", 16, 8},
+		{"next_generation", 24, 8},
+		{"queues", 32, 8},
+		{"jobs", 40, 8},
+		{"kv_rows", 48, 8},
+		{"flows", 56, 8},
+		{"rows", 64, 8},
 	}},
 	{"wq_queue_record", 72, []rawField{
 		{"struct_size", 0, 4},
@@ -1120,13 +1226,40 @@ var rawStructs = [...]rawStruct{
 		{"key", 16, 16},
 		{"value", 32, 16},
 	}},
-	{"wq_export_item", 40, []rawField{
+	{"wq_flow_record", 48, []rawField{
+		{"struct_size", 0, 4},
+		{"options", 4, 4},
+		{"status", 8, 8},
+		{"on_complete", 16, 16},
+		{"on_failure", 32, 16},
+	}},
+	{"wq_key_record", 40, []rawField{
+		{"struct_size", 0, 4},
+		{"reserved_0", 4, 4},
+		{"key", 8, 16},
+		{"job_id", 24, 8},
+		{"until_ms", 32, 8},
+	}},
+	{"wq_rate_key_record", 48, []rawField{
+		{"struct_size", 0, 4},
+		{"exceptions_count", 4, 4},
+		{"key", 8, 16},
+		{"used_ns", 24, 8},
+		{"cool_until_ms", 32, 8},
+		{"exceptions_ms", 40, 8},
+	}},
+	{"wq_export_item", 88, []rawField{
 		{"struct_size", 0, 4},
 		{"reserved_0", 4, 4},
 		{"store", 8, 8},
 		{"queue", 16, 8},
 		{"job", 24, 8},
 		{"kv", 32, 8},
+		{"flow", 40, 8},
+		{"key", 48, 8},
+		{"done", 56, 8},
+		{"rate_key", 64, 8},
+		{"queue_name", 72, 16},
 	}},
 	{"wq_repair_finding", 96, []rawField{
 		{"struct_size", 0, 4},
@@ -1151,120 +1284,15 @@ var rawStructs = [...]rawStruct{
 		{"records", 40, 8},
 		{"records_missing", 48, 8},
 	}},
-	{"wq_kv_options", 40, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"ttl_ms", 8, 8},
-		{"version", 16, 8},
-		{"value", 24, 16},
-	}},
-	{"wq_kv_query", 40, []rawField{
-		{"struct_size", 0, 4},
-		{"limit", 4, 4},
-		{"prefix", 8, 16},
-		{"after", 24, 16},
-	}},
-	{"wq_kv_row", 56, []rawField{
+	{"wq_log_record", 88, []rawField{
 		{"struct_size", 0, 4},
 		{"reserved_0", 4, 4},
-		{"version", 8, 8},
-		{"expires_ms", 16, 8},
-		{"key", 24, 16},
-		{"value", 40, 16},
-	}},
-	{"wq_txn_op", 80, []rawField{
-		{"struct_size", 0, 4},
-		{"kind", 4, 4},
-		{"queue", 8, 8},
-		{"spec", 16, 8},
-		{"settle", 24, 8},
-		{"key", 32, 16},
-		{"value", 48, 16},
-		{"delta", 64, 8},
-		{"options", 72, 8},
-	}},
-	{"wq_txn_result", 24, []rawField{
-		{"struct_size", 0, 4},
-		{"code", 4, 4},
-		{"job_id", 8, 8},
-		{"sum", 16, 8},
-	}},
-	{"wq_key_use", 24, []rawField{
-		{"struct_size", 0, 4},
-		{"id", 4, 4},
-		{"payloads", 8, 8},
-		{"flags", 16, 4},
-		{"reserved_0", 20, 4},
-	}},
-	{"wq_event_cursor", 32, []rawField{
-		{"struct_size", 0, 4},
-		{"flags", 4, 4},
-		{"epoch", 8, 8},
-		{"sequence", 16, 8},
-		{"dropped", 24, 8},
-	}},
-	{"wq_store_event", 336, []rawField{
-		{"struct_size", 0, 4},
-		{"kind", 4, 4},
-		{"sequence", 8, 8},
-		{"lsn", 16, 8},
-		{"at_ms", 24, 8},
-		{"time_ms", 32, 8},
-		{"job_id", 40, 8},
-		{"generation", 48, 8},
-		{"count", 56, 8},
-		{"attempt", 64, 4},
-		{"dead_reason", 68, 4},
-		{"queue_name_len", 72, 4},
-		{"reserved_0", 76, 4},
-		{"queue_name", 80, 256},
-	}},
-	{"wq_queue_error", 296, []rawField{
-		{"struct_size", 0, 4},
-		{"kind", 4, 4},
-		{"at_ms", 8, 8},
-		{"job_id", 16, 8},
-		{"generation", 24, 8},
-		{"attempt", 32, 4},
-		{"text_len", 36, 4},
-		{"text", 40, 256},
-	}},
-	{"wq_job_explanation", 88, []rawField{
-		{"struct_size", 0, 4},
-		{"state", 4, 4},
-		{"causes", 8, 4},
-		{"dead_reason", 12, 4},
-		{"until_ms", 16, 8},
-		{"ahead", 24, 8},
-		{"ahead_exact", 32, 4},
-		{"queue_status", 36, 4},
-		{"slots_taken", 40, 8},
-		{"slots_max", 48, 8},
-		{"consumers_waiting", 56, 8},
-		{"holder_id", 64, 8},
-		{"holder_generation", 72, 8},
-		{"holder_age_ms", 80, 8},
-	}},
-	{"wq_queue_explanation", 144, []rawField{
-		{"struct_size", 0, 4},
-		{"status", 4, 4},
-		{"causes", 8, 4},
-		{"reserved_0", 12, 4},
-		{"leasable", 16, 8},
-		{"oldest_ready_age_ms", 24, 8},
-		{"slots_taken", 32, 8},
-		{"slots_max", 40, 8},
-		{"consumers_waiting", 48, 8},
-		{"holder_id", 56, 8},
-		{"holder_generation", 64, 8},
-		{"holder_age_ms", 72, 8},
-		{"enqueue_rate_1m", 80, 8},
-		{"enqueue_rate_5m", 88, 8},
-		{"lease_rate_1m", 96, 8},
-		{"lease_rate_5m", 104, 8},
-		{"ack_rate_1m", 112, 8},
-		{"ack_rate_5m", 120, 8},
-		{"parked", 128, 8},
-		{"rate_wait_ms", 136, 8},
+		{"lsn", 8, 8},
+		{"durable_lsn", 16, 8},
+		{"offset", 24, 8},
+		{"size_bytes", 32, 8},
+		{"segment", 40, 16},
+		{"type", 56, 16},
+		{"text", 72, 16},
 	}},
 }

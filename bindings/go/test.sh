@@ -112,6 +112,16 @@ outbox() { # flags of go test
   run "$@" ./...
 }
 
+if [ -n "${WQ_BENCH:-}" ]; then # for bench/bindings.py
+  go build -o "$out/bench" ./bench || exit 1
+  echo "bench: env LD_LIBRARY_PATH=$LD_LIBRARY_PATH $out/bench"
+  exit 0
+fi
+if [ "${WQ_CONFORMANCE_RUNNER:-}" = 1 ]; then # for tests/conformance/pairs.py
+  go build -o "$out/conformance_runner" ./conformance || exit 1
+  echo "runner: env LD_LIBRARY_PATH=$LD_LIBRARY_PATH $out/conformance_runner"
+  exit 0
+fi
 if [ "${WQ_CONFORMANCE_ONLY:-}" = 1 ]; then
   run ./conformance
 else

@@ -16,7 +16,20 @@ export type QueueStatus = 'active' | 'paused' | 'disabled';
 export type BackoffKind = 'fixed' | 'exponential' | 'list';
 export type DeadReason =
   'failed' | 'lease_expired' | 'timeout' | 'retry_until' | 'max_exceptions' | 'cancelled' |
-  'expired' | 'unknown_type';
+  'expired' | 'unknown_type' | 'unreadable';
+/** What becomes of a job whose group is full when a lease comes to it. */
+export type Overlap = 'park' | 'release' | 'skip';
+/** What holds a job or queue back. */
+export type Why =
+  'delayed' | 'paused' | 'disabled' | 'slots' | 'behind' | 'no_consumer' | 'held' | 'late' |
+  'dead' | 'stopped' | 'empty' | 'group' | 'rate' | 'cooling';
+export type EventKind =
+  'queued' | 'promoted' | 'leased' | 'confirmed' | 'acked' | 'nacked' | 'released' | 'expired' |
+  'dead' | 'replayed' | 'cancelled' | 'cleared' | 'queue_declared' | 'queue_changed' |
+  'queue_deleted' | 'checkpoint' | 'job_expired' | 'dropped' | 'flow_finished' | 'key_cools' |
+  'skipped';
+/** 'ok', or why a payload or result is empty though there is one. */
+export type PayloadCode = 'ok' | 'WQ_E_NO_KEY' | 'WQ_E_CORRUPT' | 'WQ_E_NO_MEMORY';
 export type KeyKind = 'unique' | 'debounce' | 'idempotency';
 export type Bytes = string | NodeJS.ArrayBufferView | ArrayBuffer;
 export type Int = number | bigint;
@@ -46,10 +59,18 @@ export declare const codes: Readonly<Record<string, number>>;
 export declare const version: string;
 /** How the library was built, for bug reports. */
 export declare const buildInfo: string;
+/** Version of the format on disk that the library writes. */
+export declare const formatVersion: number;
 
 /** How a changing call waits: until its record has reached this level. */
 export interface CallOptions { durability?: Durability }
 export interface SignalOptions { signal?: AbortSignal }
+
+/** A key that payloads are sealed with (AES-256-GCM): your number for it, 1 and up, which is stored
+ * with each payload, and 32 random bytes, which are never stored. */
+export interface EncryptionKey { id: number; bytes: Bytes }
+/** A key that the store was given, or that something in it is sealed with. */
+export interface KeyUse { id: number; payloads: number; known: boolean; current: boolean }
 
 export interface StoreOptions {
   /** WQ_E_NOT_FOUND if there is no store at the path. */
@@ -69,6 +90,10 @@ export interface StoreOptions {
   /** Events kept for events() and pollEvents(); 0: none. */
   eventsMax?: number;
   quotaBytes?: Int;
+  /** All keys that something may be sealed with. */
+  keys?: EncryptionKey[];
+  /** Id of the one that seals what is new; 0, the default: none does. */
+  currentKey?: number;
   /** What a newer header has. */
   [field: string]: unknown;
 }
@@ -98,6 +123,18 @@ export interface QueueConfig extends Backoff {
   rateCount?: number;
   rateBurst?: number;
   rateWindowMs?: Int;
+  /** Payloads of new jobs are stored sealed. */
+  encrypt?: boolean;
+  /** Payloads of new jobs from this size on are stored compressed; 0, the default: none. */
+  compressMinBytes?: number;
+  /** The rate of the jobs of each rateKey alone. */
+  keyRateCount?: number;
+  keyRateBurst?: number;
+  keyRateWindowMs?: Int;
+  /** Exceptions within the window that shut a rateKey for throttleCoolMs; 0: never. */
+  throttleCount?: number;
+  throttleWindowMs?: Int;
+  throttleCoolMs?: Int;
   /** In configure(): change only if the version is still this one. */
   version?: bigint;
   [field: string]: unknown;
@@ -132,6 +169,17 @@ export interface JobOptions extends Backoff {
   flow?: bigint;
   group?: Bytes;
   groupLimit?: number;
+  overlap?: Overlap;
+  /** Goes with overlap: 'release'. */
+  overlapMs?: Int;
+  /** The jobs of one priority are leased one of each tenant in turn. */
+  tenant?: Bytes;
+  /** keyRate... and throttle... of the queue count by it; not together with a group. */
+  rateKey?: Bytes;
+  /** How much of the rate of its key it uses up; 0: 1. */
+  rateCost?: number;
+  /** Whether its payload is stored sealed; left out: as the queue is configured. */
+  encrypt?: boolean;
   /** Answer what an enqueue would answer now, and write nothing. */
   dryRun?: boolean;
   /** Jobs that follow, each enqueued by the ack of the one before. */
@@ -229,7 +277,17 @@ export declare class Job implements Token {
   readonly chainCount: number;
   readonly flowCancelled: boolean;
   readonly group: Buffer;
+  /** Ready, but its group is full, or its rate key is used up or cools down. */
   readonly parked: boolean;
+  readonly tenant: Buffer;
+  readonly rateKey: Buffer;
+  readonly rateCost: number;
+  /** Its payload is stored encrypted, with the key of this id; 0: it is not. */
+  readonly sealed: boolean;
+  readonly keyId: number;
+  /** Why `payload` is empty though it has one; never of a job that was leased. */
+  readonly payloadCode: PayloadCode;
+  /** A name that is no UTF-8 has its odd bytes as lone surrogates: 0xff is U+DCFF. */
   readonly headers: [string, Buffer][];
   /** The value of the first header of this name. */
   header(name: string): Buffer | undefined;
@@ -255,13 +313,13 @@ export declare class Job implements Token {
 }
 
 export interface JobExplanation {
-  state: JobState; causes: string[]; deadReason: DeadReason | ''; untilMs: number; ahead: number;
+  state: JobState; causes: Why[]; deadReason: DeadReason | ''; untilMs: number; ahead: number;
   aheadExact: boolean; queueStatus: QueueStatus; slotsTaken: number; slotsMax: number;
   consumersWaiting: number; holderId: bigint; holderGeneration: bigint; holderAgeMs: number;
   text: string;
 }
 export interface QueueExplanation {
-  status: QueueStatus; causes: string[]; leasable: number; oldestReadyAgeMs: number;
+  status: QueueStatus; causes: Why[]; leasable: number; oldestReadyAgeMs: number;
   slotsTaken: number; slotsMax: number; consumersWaiting: number; holderId: bigint;
   holderGeneration: bigint; holderAgeMs: number; enqueueRate1m: number; enqueueRate5m: number;
   leaseRate1m: number; leaseRate5m: number; ackRate1m: number; ackRate5m: number; parked: number;
@@ -274,7 +332,7 @@ export interface QueueStats {
   expiredTotal: number; deadTotal: number; replayedTotal: number; cancelledTotal: number;
   clearedTotal: number; jobsExpiredTotal: number; droppedTotal: number; deadDroppedTotal: number;
   waitingBytes: number; jobBytes: number; chainCutTotal: number; parked: number;
-  rateWaitMs: number;
+  rateWaitMs: number; skippedTotal: number;
 }
 export interface FailedAttempt {
   kind: 'nacked' | 'dead' | 'expired'; atMs: number; jobId: bigint; generation: bigint;
@@ -318,6 +376,10 @@ export interface DoneJob {
   id: bigint; generation: bigint; flow: bigint; priority: number; attempts: number;
   exceptions: number; replays: number; enqueuedMs: number; leasedMs: number; doneMs: number;
   result: Buffer;
+  /** Why `result` is empty though there is one. */
+  resultCode: PayloadCode;
+  /** The key that it is sealed with; 0: it is not. */
+  keyId: number;
 }
 /** The acked jobs of a queue that keeps them. */
 export interface History {
@@ -412,6 +474,7 @@ export interface Cron {
   catchUp: number; priority: number; maxAttempts: number; backoffKind: BackoffKind | '';
   backoffBaseMs: number; backoffMaxMs: number; backoffListMs: number[];
   backoffJitterPermille: number; payload: Buffer; headers: [string, Buffer][]; problem: string;
+  sealed: boolean; keyId: number; payloadCode: PayloadCode;
 }
 export interface Crons {
   put(name: string, queue: Queue, expression: string,
@@ -461,7 +524,7 @@ export interface BackupReport {
   createdMs: number; elapsedMs: number;
 }
 export interface StoreEvent {
-  kind: string; sequence: number; lsn: bigint; atMs: number; timeMs: number; jobId: bigint;
+  kind: EventKind; sequence: number; lsn: bigint; atMs: number; timeMs: number; jobId: bigint;
   generation: bigint; count: number; attempt: number; deadReason: DeadReason | '';
   queueName: string;
 }
@@ -489,6 +552,8 @@ export declare class Store {
   waitDurable(lsn: Int, options?: CallOptions & { timeoutMs?: Int }): Promise<Outcome>;
   stats(): Promise<StoreStats>;
   recovery(): Promise<Recovery>;
+  /** The encryption keys that the store has and needs, by id. Reads all that is stored. */
+  encryptionKeys(): Promise<KeyUse[]>;
   queues(): Promise<string[]>;
   /** All figures in the text format of Prometheus. */
   metrics(): Promise<string>;

@@ -18,3 +18,4 @@ module.exports.restore = restore;
 module.exports.cronNext = cronNext;
 module.exports.version = versionText(addon.libraryVersion);
 module.exports.buildInfo = addon.buildInfo;
+module.exports.formatVersion = addon.formatVersion;

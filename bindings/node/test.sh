@@ -30,6 +30,14 @@ probe=$(node -e 'require(process.argv[1])' "$here" 2>&1) || case $probe in
   *) echo "$probe"; echo "0 passed, 1 failed"; exit 1 ;;
 esac
 
+if [ -n "${WQ_BENCH:-}" ]; then # for bench/bindings.py
+  echo "bench: env WQ_NODE_ADDON=$WQ_NODE_ADDON node $here/bench/bench.js"
+  exit 0
+fi
+if [ "${WQ_CONFORMANCE_RUNNER:-}" = 1 ]; then # for tests/conformance/pairs.py
+  echo "runner: env WQ_NODE_ADDON=$WQ_NODE_ADDON node $here/test/conformance/runner.js"
+  exit 0
+fi
 [ "${1:-}" = --long ] && export WQ_TEST_LONG=1
 # Stores of tests go where a flush is cheap, if there is such a place.
 [ -w /dev/shm ] && TMPDIR=$(mktemp -d /dev/shm/wq-node-XXXXXX) &&

@@ -59,19 +59,30 @@ static int32_t wqpy_enqueue_payloads(wq_queue *queue, const char *data, const si
   return code;
 }
 
-/* All jobs of a batch, which has `n`, with their ids and generations beside them. Returns how many
- * headers they have together. */
+/* All jobs of a batch, which has `n`, with their ids and generations beside them, and where the
+ * payload of each ends if they stand one behind another. Returns how many headers they have
+ * together. */
 static size_t wqpy_batch_jobs(const wq_batch *batch, wq_job *jobs, uint64_t *ids,
-                              uint64_t *generations, size_t n) {
-  size_t i, headers = 0;
+                              uint64_t *generations, size_t *ends, size_t n) {
+  size_t i, headers = 0, end = 0;
   for (i = 0; i < n; i++) {
     jobs[i].struct_size = (uint32_t)sizeof jobs[i];
     if (wq_batch_job(batch, i, &jobs[i]) != WQ_OK) jobs[i].headers_count = 0;
     ids[i] = jobs[i].id;
     generations[i] = jobs[i].generation;
+    ends[i] = end += jobs[i].payload.len;
     headers += jobs[i].headers_count;
   }
   return headers;
+}
+
+/* The payloads of `n` jobs, one behind another. */
+static void wqpy_payloads(const wq_job *jobs, size_t n, char *to) {
+  size_t i;
+  for (i = 0; i < n; i++) {
+    if (jobs[i].payload.len) memcpy(to, jobs[i].payload.data, jobs[i].payload.len);
+    to += jobs[i].payload.len;
+  }
 }
 
 /* Ack `n` jobs of one queue in one change. */

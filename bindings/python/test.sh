@@ -59,6 +59,16 @@ mkdir -p "$out/package/wq"
 cp "$here"/wq/*.py "$here/wq/py.typed" "$out/package/wq/"
 export PYTHONPATH="$out/package:$here/tests"
 
+if [ -n "${WQ_BENCH:-}" ]; then # for bench/bindings.py
+  echo "bench: env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PYTHONPATH $python $here/bench/bench.py"
+  exit 0
+fi
+if [ "${WQ_CONFORMANCE_RUNNER:-}" = 1 ]; then # for tests/conformance/pairs.py
+  environment="env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PYTHONPATH"
+  echo "runner: $environment $python $here/tests/conformance.py"
+  exit 0
+fi
+
 # Stores of tests in memory where there is some: what a disk adds is not what is tested here.
 tests=$out/stores
 [ -d /dev/shm ] && [ -w /dev/shm ] && tests=$(mktemp -d /dev/shm/wq-python.XXXXXX)

@@ -121,7 +121,29 @@ run_miri() {
   fi
 }
 
+if [ -n "${WQ_BENCH:-}" ]; then # for bench/bindings.py
+  run_cargo build -q --release -p wq-bench || exit 1
+  echo "bench: env LD_LIBRARY_PATH=$LD_LIBRARY_PATH $target/release/wq-bench"
+  exit 0
+fi
+if [ -n "${WQ_CONFORMANCE_RUNNER:-}" ]; then # for tests/conformance/pairs.py
+  run_cargo build -q -p wq-conformance || exit 1
+  echo "runner: env LD_LIBRARY_PATH=$LD_LIBRARY_PATH $target/debug/wq-conformance"
+  exit 0
+fi
+# Does the crate reach all of wq.h?
+run_surface() {
+  if ! command -v python3 > /dev/null 2>&1; then
+    echo "surface: not asked, there is no python3"
+  elif python3 "$here/surface.py" "$target/surface"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
 if [ -z "${WQ_CONFORMANCE_ONLY:-}" ]; then
+  run_surface
   run_tests -p wq-sys -p wq --all-features --no-fail-fast
   [ -z "${WQ_TEST_LONG:-}" ] || run_miri
 fi

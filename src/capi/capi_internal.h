@@ -275,6 +275,9 @@ Status read_encrypt_flags(uint32_t flags, EncryptWish& out);
 // Group, overlap, tenant and rate key of a wq_job_spec or a wq_job_record.
 template <typename Public>
 Status read_gate_traits(const Public& in, JobTraits& out) {
+  const bool has_text = (in.group.len | in.tenant.len | in.rate_key.len) != 0;
+  const bool has_rule = (in.overlap | in.group_limit | in.rate_cost) != 0 || in.overlap_ms != 0;
+  if (!has_text && !has_rule) return {};
   Bytes group;
   Bytes tenant;
   Bytes rate_key;

@@ -54,6 +54,10 @@ Status read_debounce(const wq_job_spec& in, JobSpec& out) {
 
 Status read_spec_keys(const wq_job_spec& in, JobSpec& out) {
   if (in.reserved_0 != 0) return invalid_field("spec.reserved_0", "is not 0");
+  const bool has_key = (in.unique_key.len | in.debounce_key.len | in.idempotency_key.len) != 0;
+  const int64_t times_ms =
+      in.unique_ttl_ms | in.debounce_ms | in.debounce_max_ms | in.idempotency_ms;
+  if (!has_key && times_ms == 0 && in.unique_until == 0) return {};
   WQ_TRY(read_unique(in, out.traits));
   WQ_TRY(read_debounce(in, out));
   out.traits.idempotency_ms = in.idempotency_ms;

@@ -374,7 +374,7 @@ WQ_AT(wq_log_record, segment, 40);
 WQ_AT(wq_log_record, type, 56);
 WQ_AT(wq_log_record, text, 72);
 
-WQ_SIZE(wq_store_record, 56);
+WQ_SIZE(wq_store_record, 72);
 WQ_AT(wq_store_record, struct_size, 0);
 WQ_AT(wq_store_record, reserved_0, 4);
 WQ_AT(wq_store_record, lsn, 8);
@@ -383,6 +383,8 @@ WQ_AT(wq_store_record, next_generation, 24);
 WQ_AT(wq_store_record, queues, 32);
 WQ_AT(wq_store_record, jobs, 40);
 WQ_AT(wq_store_record, kv_rows, 48);
+WQ_AT(wq_store_record, flows, 56);
+WQ_AT(wq_store_record, rows, 64);
 
 WQ_SIZE(wq_queue_record, 72);
 WQ_AT(wq_queue_record, struct_size, 0);
@@ -481,13 +483,40 @@ WQ_AT(wq_kv_record, expires_ms, 8);
 WQ_AT(wq_kv_record, key, 16);
 WQ_AT(wq_kv_record, value, 32);
 
-WQ_SIZE(wq_export_item, 40);
+WQ_SIZE(wq_flow_record, 48);
+WQ_AT(wq_flow_record, struct_size, 0);
+WQ_AT(wq_flow_record, options, 4);
+WQ_AT(wq_flow_record, status, 8);
+WQ_AT(wq_flow_record, on_complete, 16);
+WQ_AT(wq_flow_record, on_failure, 32);
+
+WQ_SIZE(wq_key_record, 40);
+WQ_AT(wq_key_record, struct_size, 0);
+WQ_AT(wq_key_record, reserved_0, 4);
+WQ_AT(wq_key_record, key, 8);
+WQ_AT(wq_key_record, job_id, 24);
+WQ_AT(wq_key_record, until_ms, 32);
+
+WQ_SIZE(wq_rate_key_record, 48);
+WQ_AT(wq_rate_key_record, struct_size, 0);
+WQ_AT(wq_rate_key_record, exceptions_count, 4);
+WQ_AT(wq_rate_key_record, key, 8);
+WQ_AT(wq_rate_key_record, used_ns, 24);
+WQ_AT(wq_rate_key_record, cool_until_ms, 32);
+WQ_AT(wq_rate_key_record, exceptions_ms, 40);
+
+WQ_SIZE(wq_export_item, 88);
 WQ_AT(wq_export_item, struct_size, 0);
 WQ_AT(wq_export_item, reserved_0, 4);
 WQ_AT(wq_export_item, store, 8);
 WQ_AT(wq_export_item, queue, 16);
 WQ_AT(wq_export_item, job, 24);
 WQ_AT(wq_export_item, kv, 32);
+WQ_AT(wq_export_item, flow, 40);
+WQ_AT(wq_export_item, key, 48);
+WQ_AT(wq_export_item, done, 56);
+WQ_AT(wq_export_item, rate_key, 64);
+WQ_AT(wq_export_item, queue_name, 72);
 
 WQ_SIZE(wq_kv_options, 40);
 WQ_AT(wq_kv_options, struct_size, 0);

@@ -1,5 +1,5 @@
 // Produce: enqueue one or many, cancel, read one job.
-#include <deque>
+#include <list>
 
 #include "capi/batch.h"
 #include "capi/capi_internal.h"
@@ -41,24 +41,23 @@ Status enqueue_one(Engine& engine, const wq_queue& queue, const wq_job_spec* giv
 // The specs as the engine takes them. A spec that can not be read ends them: `refusal` is why.
 struct ReadSpecs {
   std::vector<JobSpec> specs;
-  std::deque<SpecParts> parts;  // of the specs that borrow more than bytes of the caller
+  std::list<SpecParts> parts;  // of the specs that borrow more than bytes of the caller
   Status refusal;
 
   void read(const wq_job_spec* array, size_t n, size_t stride) {
     specs.reserve(n);
     for (size_t i = 0; i < n && refusal.ok(); i++) {
       SizedIn<wq_job_spec> in;
-      JobSpec spec;
+      JobSpec& spec = specs.emplace_back();
       refusal = in.read_element(array, i, stride, "spec");
       if (refusal.ok()) {
         if (parts.empty() || !parts.back().empty()) parts.emplace_back();
         refusal = read_spec(*in, parts.back(), spec);
       }
-      if (refusal.ok() && !specs.empty() && spec.dry_run != specs[0].dry_run) {
+      if (refusal.ok() && spec.dry_run != specs[0].dry_run) {
         refusal = invalid_field("spec.flags", "has WQ_JOB_DRY_RUN in some jobs of the call only");
       }
-      if (!refusal.ok()) break;
-      specs.push_back(std::move(spec));
+      if (!refusal.ok()) specs.pop_back();
     }
   }
 };

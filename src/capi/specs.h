@@ -3,7 +3,7 @@
 // SpecParts, which must stay where it is. Thread model: free functions on the caller's memory.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <span>
 #include <vector>
 
@@ -22,7 +22,7 @@ class SpecParts {
  private:
   std::vector<Header> headers_;
   std::vector<NextSpec> chain_;
-  std::deque<SpecParts> chain_parts_;
+  std::list<SpecParts> chain_parts_;  // empty it needs no memory, as a deque would
 };
 
 Status read_spec(const wq_job_spec& in, SpecParts& parts, JobSpec& out);

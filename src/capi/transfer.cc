@@ -5,6 +5,7 @@
 
 #include "capi/capi_internal.h"
 #include "capi/keys.h"
+#include "capi/transfer_rows.h"
 #include "engine/transfer.h"
 
 namespace wq {
@@ -87,6 +88,8 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     record.queues = store.queues;
     record.jobs = store.jobs;
     record.kv_rows = store.kv_rows;
+    record.flows = store.batches;
+    record.rows = store.rows;
     wq_export_item item = WQ_EXPORT_ITEM_INIT;
     item.store = &record;
     return go_on(visit(&item, ctx));
@@ -135,6 +138,7 @@ Status export_store(Engine& engine, Bytes name, wq_export_visit visit, void* ctx
     item.kv = &record;
     return go_on(visit(&item, ctx));
   };
+  tell_rows(visitor, [&](const wq_export_item& item) { return go_on(visit(&item, ctx)); });
   return engine.export_store(as_text(name), visitor);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/export_rows.h"
 #include "cli/failure.h"
 #include "cli/job_draft.h"
 #include "cli/job_view.h"
@@ -47,7 +48,9 @@ Record store_record(const wq_store_record& store) {
       .add("next_generation", store.next_generation)
       .add("queues", store.queues)
       .add("jobs", store.jobs)
-      .add("kv_rows", store.kv_rows);
+      .add("kv_rows", store.kv_rows)
+      .add("batches", store.flows)
+      .add("rows", store.rows);
   return record;
 }
 
@@ -265,9 +268,11 @@ int32_t tell_item(const wq_export_item* item, void* ctx) {
       state->out->line(to_json(queue_record(*item->queue)));
     } else if (item->kv != nullptr) {
       state->out->line(to_json(kv_record(*item->kv)));
-    } else {
+    } else if (item->job != nullptr) {
       state->out->line(to_json(job_record(*item->job)));
       state->progress->update(++state->jobs);
+    } else if (Record record; row_record(*item, record)) {
+      state->out->line(to_json(record));
     }
   } catch (const Failure& failure) {
     state->failure = failure;

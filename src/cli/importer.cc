@@ -6,14 +6,15 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "cli/failure.h"
 #include "cli/handles.h"
+#include "cli/import_rows.h"
 #include "cli/job_draft.h"
 #include "cli/job_view.h"
+#include "cli/members.h"
 #include "cli/strict_json.h"
 #include "cli/text.h"
 
@@ -21,9 +22,8 @@ namespace wq::cli {
 namespace {
 
 constexpr int64_t int64_max = std::numeric_limits<int64_t>::max();
-constexpr int64_t uint32_max = std::numeric_limits<uint32_t>::max();
-constexpr size_t group_jobs_max = 1'000;
-constexpr size_t group_bytes_max = 4 << 20;
+constexpr size_t group_jobs_max = import_group_max;
+constexpr size_t group_bytes_max = import_group_bytes_max;
 
 constexpr const char* state_names[] = {"", "ready", "delayed", "leased", "running", "dead"};
 constexpr const char* status_names[] = {"active", "paused", "disabled"};
@@ -32,57 +32,6 @@ constexpr const char* policy_names[] = {"refuse", "drop-oldest"};
 constexpr const char* backoff_names[] = {"none", "fixed", "exponential", "list"};
 constexpr const char* key_rule_names[] = {"", "until_started", "until_done", "until_gone",
                                           "debounce"};
-
-// The members of one object; every one must be asked for, or it is an error.
-class Members {
- public:
-  Members(std::string where, const Json& object) : where_(std::move(where)), object_(object) {
-    if (!object.is_object()) fail_field(where_.empty() ? "the line" : where_, "must be an object");
-  }
-  bool has(const char* name) const { return object_.contains(name); }
-  const Json& get(const char* name) {
-    known_.insert(name);
-    const auto found = object_.find(name);
-    if (found == object_.end()) fail_field(field(name), "is missing");
-    return *found;
-  }
-  uint64_t number(const char* name, int64_t max = int64_max) {
-    return static_cast<uint64_t>(whole_number(field(name), get(name), 0, max));
-  }
-  uint32_t small(const char* name) { return static_cast<uint32_t>(number(name, uint32_max)); }
-  int64_t time(const char* name) { return static_cast<int64_t>(number(name)); }
-  template <size_t n>
-  uint32_t one_of(const char* name, const char* const (&names)[n]) {
-    const std::string text = text_of(field(name), get(name));
-    for (size_t i = 0; i < n; ++i) {
-      if (text == names[i] && !text.empty()) return static_cast<uint32_t>(i);
-    }
-    fail_field(field(name), "'" + printable(text, 40) + "' is not known");
-  }
-  bool flag(const char* name) {
-    const Json& value = get(name);
-    if (!value.is_boolean()) fail_field(field(name), "must be true or false");
-    return value.get<bool>();
-  }
-  std::string bytes(const char* name) {
-    known_.insert(name);
-    known_.insert(std::string(name) + "_base64");
-    return bytes_member(where_.empty() ? "the line" : where_, object_, name);
-  }
-  std::string field(const std::string& name) const {
-    return where_.empty() ? name : where_ + "." + name;
-  }
-  void finish() const {
-    for (const auto& [name, value] : object_.items()) {
-      if (!known_.contains(name)) fail_field(field(printable(name, 60)), "is not known");
-    }
-  }
-
- private:
-  const std::string where_;
-  const Json& object_;
-  std::set<std::string> known_;
-};
 
 struct BackoffParts {
   uint32_t kind = 0;
@@ -372,7 +321,7 @@ void read_limits(Members& settings, wq_queue_config& config) {
 
 class Importer::State {
  public:
-  explicit State(wq_store* store) : store_(store) {}
+  explicit State(wq_store* store) : store_(store), rows_beside_(store) {}
 
   void line(std::string_view text) {
     const Json json = parse_strict(text);
@@ -381,16 +330,24 @@ class Importer::State {
     if (members.has("job")) return job(members);
     if (members.has("config")) return queue(members);
     if (members.has("kv") || members.has("kv_base64")) return row(members);
-    fail_field("the line", "is neither a queue nor a job nor a kv row of an export");
+    if (rows_beside_.take(members, [this](const std::string& name) { return queue_of(name); })) {
+      return;
+    }
+    fail_field("the line", "is of no kind that an export has");
   }
   void finish() {
     if (!begun_) fail_usage("the input is empty");
     flush();
-    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_) {
+    const uint64_t flows = rows_beside_.flows();
+    const uint64_t beside = rows_beside_.rows();
+    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_ ||
+        flows != flows_expected_ || beside != beside_expected_) {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
                  format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
                  format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
-                 format_count(rows_expected_));
+                 format_count(rows_expected_) + ", " + plural(flows, "batch", "batches") + " of " +
+                 format_count(flows_expected_) + ", " + plural(beside, "other row") + " of " +
+                 format_count(beside_expected_));
     }
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_end(store_, &err), err);
@@ -412,6 +369,8 @@ class Importer::State {
     queues_expected_ = members.number("queues");
     jobs_expected_ = members.number("jobs");
     if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
+    if (members.has("batches")) flows_expected_ = members.number("batches");
+    if (members.has("rows")) beside_expected_ = members.number("rows");
     members.finish();
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_begin(store_, &record, &err), err);
@@ -480,14 +439,12 @@ class Importer::State {
   }
 
   void job(Members& members) {
-    const std::string name = text_of("queue", members.get("queue"));
-    const auto found = queues_.find(name);
-    if (found == queues_.end()) fail_field("queue", "'" + printable(name, 60) + "' is not known");
-    if (found->second.get() != group_queue_ || group_.size() >= group_jobs_max ||
+    wq_queue* const queue = queue_of(text_of("queue", members.get("queue")));
+    if (queue != group_queue_ || group_.size() >= group_jobs_max ||
         group_bytes_ >= group_bytes_max) {
       flush();
     }
-    group_queue_ = found->second.get();
+    group_queue_ = queue;
     auto job = std::make_unique<ImportedJob>();
     read_job(members, *job);
     group_bytes_ += job->payload.size();
@@ -495,8 +452,15 @@ class Importer::State {
     ++jobs_;
   }
 
+  wq_queue* queue_of(const std::string& name) const {
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) fail_field("queue", "'" + printable(name, 60) + "' is not known");
+    return found->second.get();
+  }
+
   void flush() {
     flush_rows();
+    rows_beside_.flush();  // they come before the jobs
     if (group_.empty()) return;
     std::vector<wq_job_record> records;
     for (const auto& job : group_) records.push_back(job->record);
@@ -532,6 +496,8 @@ class Importer::State {
   bool begun_ = false;
   uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
   uint64_t rows_expected_ = 0, rows_ = 0;
+  uint64_t flows_expected_ = 0, beside_expected_ = 0;
+  RowImporter rows_beside_;
   std::vector<KvLine> row_group_;
   std::map<std::string, Queue> queues_;
   wq_queue* group_queue_ = nullptr;

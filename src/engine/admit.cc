@@ -325,12 +325,13 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
     return invalid("max_attempts: " + std::to_string(spec.max_attempts) +
                    " is over the limit of 1000001");
   }
-  WQ_TRY(admit_job_times(spec, now_ms));
-  WQ_TRY(admit_group(spec.traits));
-  WQ_TRY(admit_tenant(spec.traits.tenant));
-  WQ_TRY(admit_rate_key(spec.traits));
   WQ_TRY(admit_backoff(spec.backoff));
   const JobTraits& traits = spec.traits;
+  if (traits.empty() && spec.debounce_ms == 0) return {};
+  WQ_TRY(admit_job_times(spec, now_ms));
+  WQ_TRY(admit_group(traits));
+  WQ_TRY(admit_tenant(traits.tenant));
+  WQ_TRY(admit_rate_key(traits));
   const bool timed = (traits.key_ms | traits.idempotency_ms | spec.debounce_ms) != 0;
   if (!traits.has_keys() && traits.key.empty() && !timed) return {};
   WQ_TRY(admit_keys(traits));

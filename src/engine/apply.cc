@@ -414,7 +414,7 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 }
 
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
-  WQ_TRY(take_ids(state, command));
+  if (!command.jobs.empty() || !command.parts.empty()) WQ_TRY(take_ids(state, command));
   return apply_part(state, command, lsn, effects);
 }
 
@@ -437,8 +437,9 @@ Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effect
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:
+    case CommandType::import_rows:
     case CommandType::import_end:
-      return apply_import(state, command);
+      return apply_import(state, command, lsn);
     case CommandType::kv_write:
       return apply_kv(state, command, lsn);
     case CommandType::transact:  // whoever made it has checked all of them before

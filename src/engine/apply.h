@@ -18,7 +18,7 @@ struct Effects {
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects);
 
 // Commands of an import; a part of apply().
-Status apply_import(State& state, const Command& command);
+Status apply_import(State& state, const Command& command, Lsn lsn);
 
 // Likewise, in apply_limits.cc.
 Status apply_expire_jobs(State& state, const Command& command);

@@ -2,7 +2,12 @@
 // at the tail of their place, so the order of the file is the order of the store.
 #include <string>
 
+#include "base/planted.h"
 #include "engine/apply.h"
+#include "engine/batch.h"
+#include "engine/gate.h"
+#include "engine/history.h"
+#include "engine/imported_rows.h"
 #include "engine/unique.h"
 
 namespace wq {
@@ -66,18 +71,75 @@ Status apply_jobs(State& state, const Command& command) {
     state.set_history(job, row);
     if (job->traits) WQ_TRY(adopt_keys(state, *job, command.now_ms));
     enter(state, job, row);
+    const bool is_member = job->traits && job->traits->batch != 0 && row.state != JobState::dead;
+    if (is_member && !WQ_PLANTED(imported_job_in_no_batch)) {
+      adopt_member(state, *job);
+    }
   }
   return {};
 }
 
+Status apply_row(State& state, const KvChange& change) {
+  const auto key = parse_imported_row_key(change.key);
+  if (!key) return misfit("a row of no family");
+  switch (key->family) {
+    case Family::unique: {
+      const auto name = parse_key_row_key(key->row_key);
+      const auto row = decode_key_row(change.value);
+      const bool sound = name && name->kind == KeyKind::idempotency && row &&
+                         row->until_ms != key_no_end && state.find_queue(name->queue);
+      if (!sound) return misfit("row of an idempotency key");
+      return adopt_window(state, key->row_key, *row);
+    }
+    case Family::batch: {
+      const auto name = parse_batch_key(key->row_key);
+      const auto row = decode_batch_row(change.value);
+      if (!name || name->kind != 'b' || !row || (row->pending != 0 && !row->is_finished())) {
+        return misfit("row of a batch");
+      }
+      if (name->batch >= state.next_job_id) return misfit("id of a batch");
+      adopt_batch(state, name->batch, *row);
+      return {};
+    }
+    case Family::history: {
+      const auto name = parse_history_key(key->row_key);
+      const auto row = decode_done_row(change.value);
+      Queue* queue = name && !name->by_id && row ? state.find_queue(name->queue) : nullptr;
+      if (!queue || name->number != queue->history_next) return misfit("row of a done job");
+      put_done(state, *queue, *row);
+      state.touch(queue);
+      return {};
+    }
+    default: {  // meta
+      const auto name = parse_gate_row_key(key->row_key);
+      const bool is_rate = name && name->name.kind == GateName::rate_key;
+      const auto row = is_rate ? decode_gate_row(GateName::rate_key, change.value) : std::nullopt;
+      Queue* queue = row && row->number == 0 ? state.find_queue(name->queue) : nullptr;
+      if (!queue) return misfit("row of a rate key");
+      state.adopt_rate_key(queue, name->name.key, row->tat_ns, row->breaker);
+      return {};
+    }
+  }
+}
+
+// Batches that a cancel was about to end the members of are looked after from here on.
+void apply_end(State& state, Lsn lsn) {
+  state.importing = false;
+  if (state.batch_members != 0 && !WQ_PLANTED(imported_cancel_forgotten)) state.members_lost = lsn;
+}
+
 }  // namespace
 
-Status apply_import(State& state, const Command& command) {
+Status apply_import(State& state, const Command& command, Lsn lsn) {
   if (command.type == CommandType::import_begin) return apply_begin(state, command);
   if (!state.importing) return misfit("no import has begun");
   if (command.type == CommandType::import_queue) return apply_queue(state, command);
   if (command.type == CommandType::import_jobs) return apply_jobs(state, command);
-  state.importing = false;
+  if (command.type == CommandType::import_end) {
+    apply_end(state, lsn);
+    return {};
+  }
+  for (const KvChange& row : command.kv) WQ_TRY(apply_row(state, row));
   return {};
 }
 

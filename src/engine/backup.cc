@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/backup_internal.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -75,7 +76,7 @@ Status NewBackup::begin() {
       return Status(Code::invalid, path_ + ": is not a directory");
     }
     if (!names.ok()) return names.take_status();
-    if (!names->empty()) {
+    if (!names->empty() && !WQ_PLANTED(backup_over_another)) {
       return Status(Code::invalid, path_ + ": is not empty; name a new directory for each backup");
     }
   }
@@ -94,14 +95,16 @@ Status NewBackup::finish(FileCopier& copier, BackupManifest& manifest) {
   std::sort(manifest.files.begin(), manifest.files.end(),
             [](const BackupFile& a, const BackupFile& b) { return a.name < b.name; });
   for (const std::string_view name : {log_directory_name, db_directory_name}) {
-    WQ_TRY(io_.sync_dir(path_ + "/" + std::string(name)));
+    if (!WQ_PLANTED(backup_names_unsynced)) {
+      WQ_TRY(io_.sync_dir(path_ + "/" + std::string(name)));
+    }
   }
   WQ_TRY(io_.sync_dir(path_));
   const std::string unfinished = path_ + "/" + backup_unfinished_name;
   WQ_TRY(io_.unlink(unfinished));
   WQ_TRY(copier.write(encode_manifest(manifest), unfinished));
   WQ_TRY(io_.rename(unfinished, path_ + "/" + backup_manifest_name));
-  WQ_TRY(io_.sync_dir(path_));
+  if (!WQ_PLANTED(backup_name_unsynced)) WQ_TRY(io_.sync_dir(path_));
   begun_ = false;
   return {};
 }
@@ -148,7 +151,7 @@ Status Engine::hold_for_backup(BackupSource& source) {
   }
   WQ_TRY(log_->failure());
   WQ_TRY_SET(source.files, store_->hold_files());
-  source.hold_log(source.checkpoint_lsn);
+  if (!WQ_PLANTED(backup_log_not_held)) source.hold_log(source.checkpoint_lsn);
   for (const StoreFile& file : source.files->files) source.store_bytes += file.bytes;
   source.log_bytes = log_->stats().live_bytes;
   return {};
@@ -158,9 +161,12 @@ Status Engine::hold_for_backup(BackupSource& source) {
 // taken once more; a replay begins behind it.
 Status Engine::copy_log(BackupSource& source, const std::string& directory, FileCopier& copier,
                         BackupManifest& manifest) {
-  WQ_TRY(log_->wait(log_->last_lsn(), Durability::power));
+  if (!WQ_PLANTED(backup_of_the_durable_part)) {
+    WQ_TRY(log_->wait(log_->last_lsn(), Durability::power));
+  }
   manifest.last_lsn = log_->durable_lsn();
-  const Lsn from = std::min(source.checkpoint_lsn + 1, manifest.last_lsn);
+  const Lsn skipped = WQ_PLANTED(backup_misses_a_record) ? 1 : 0;
+  const Lsn from = std::min(source.checkpoint_lsn + 1 + skipped, manifest.last_lsn);
   LogOptions options;
   options.directory = directory;
   options.uuid = uuid_;

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/planted.h"
 #include "engine/backup_internal.h"
 #include "io/segment.h"
 
@@ -106,7 +107,8 @@ bool read_file_line(Words& words, BackupFile& file) {
   const auto bytes = words.number(' ');
   const auto hash = words.hex_number(' ');
   const auto name = words.next('\n');
-  if (!bytes || !hash || !name || !is_backup_file_name(*name)) return false;
+  if (!bytes || !hash || !name) return false;
+  if (!is_backup_file_name(*name) && !WQ_PLANTED(manifest_names_unchecked)) return false;
   file = {std::string(*name), *bytes, *hash};
   return true;
 }
@@ -124,11 +126,13 @@ bool read_body(Words& words, BackupManifest& out) {
   while (!words.rest().empty()) {
     BackupFile file;
     if (!words.is("file", ' ') || !read_file_line(words, file)) return false;
-    if (file.name <= last_name) return false;  // in order, none twice
+    // In order, none twice.
+    if (file.name <= last_name && !WQ_PLANTED(manifest_order_unchecked)) return false;
     last_name = file.name;
     out.files.push_back(std::move(file));
   }
-  return out.created_ms >= 0 && out.last_lsn > 0 && out.checkpoint_lsn <= out.last_lsn;
+  const bool fits = out.last_lsn > 0 && out.checkpoint_lsn <= out.last_lsn;
+  return out.created_ms >= 0 && (fits || WQ_PLANTED(manifest_lsns_unchecked));
 }
 
 }  // namespace
@@ -179,7 +183,7 @@ Result<BackupManifest> decode_manifest(std::string_view text, const std::string&
   Words head(text.substr(title.size()));
   const auto version = head.number('\n');
   if (!version || *version == 0) return corrupt("the first line is damaged");
-  if (*version > manifest_version) {
+  if (*version > manifest_version && !WQ_PLANTED(newer_manifest_taken)) {
     return Status(Code::version, path + ": backup of version " + std::to_string(*version) +
                                      ", this library knows up to " +
                                      std::to_string(manifest_version) + "; use a newer library");
@@ -192,15 +196,16 @@ Result<BackupManifest> decode_manifest(std::string_view text, const std::string&
   const auto count = tail.number(' ');
   const auto hash = tail.hex_number('\n');
   if (!count || !hash || !tail.rest().empty()) return corrupt("the last line is damaged");
-  if (*hash != hash64(as_bytes(checked), manifest_hash_seed)) {
+  if (*hash != hash64(as_bytes(checked), manifest_hash_seed) && !WQ_PLANTED(manifest_unchecked)) {
     return corrupt("does not match its checksum");
   }
   BackupManifest manifest;
   Words body(checked.substr(checked.find('\n') + 1));
-  if (!read_body(body, manifest) || manifest.files.size() != *count) {
+  const bool read = read_body(body, manifest);
+  if (!read || (manifest.files.size() != *count && !WQ_PLANTED(manifest_count_unchecked))) {
     return corrupt("impossible lines under a good checksum");
   }
-  WQ_TRY(check_known(path, manifest.format, Access::write));
+  if (!WQ_PLANTED(newer_backup_taken)) WQ_TRY(check_known(path, manifest.format, Access::write));
   return manifest;
 }
 

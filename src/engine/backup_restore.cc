@@ -1,6 +1,8 @@
 // Checking and restoring a backup.
+#include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/backup_internal.h"
 #include "io/segment.h"
 
@@ -38,12 +40,13 @@ Status verify_files(Io& io, FileCopier& copier, const BackupManifest& manifest,
     }
     if (!opened.ok()) return opened.take_status();
     WQ_TRY_SET(const uint64_t bytes, (*opened)->size());
-    if (bytes != file.bytes) {
+    if (bytes != file.bytes && !WQ_PLANTED(backup_size_unchecked)) {
       return damaged(path, "has " + std::to_string(bytes) + " bytes, the manifest says " +
                                std::to_string(file.bytes));
     }
-    WQ_TRY_SET(const uint64_t hash, copier.hash(path, bytes));
-    if (hash != file.hash) return damaged(path, "does not match its checksum");
+    WQ_TRY_SET(const uint64_t hash, copier.hash(path, std::min(bytes, file.bytes)));
+    if (hash != file.hash && !WQ_PLANTED(backup_hash_unchecked))
+      return damaged(path, "does not match its checksum");
   }
   return {};
 }
@@ -86,7 +89,7 @@ Status NewStore::check_target() const {
     return Status(Code::invalid, path_ + ": is not a directory; name one that is not there yet");
   }
   if (!names.ok()) return names.take_status();
-  if (names->empty()) return {};
+  if (names->empty() || WQ_PLANTED(restore_over_another)) return {};
   return Status(Code::invalid, path_ +
                                    ": is not empty; restore to a directory that is not there "
                                    "yet, or move this one away");
@@ -98,7 +101,7 @@ Status NewStore::begin() {
   WQ_TRY_SET(lock_, io_.lock_dir(temp_));
   made_ = true;
   // Of a restore that was killed. The lock file is in use.
-  WQ_TRY(remove_tree(io_, temp_, true));
+  if (!WQ_PLANTED(restore_leavings_kept)) WQ_TRY(remove_tree(io_, temp_, true));
   WQ_TRY_SET(const std::vector<std::string> names, io_.list(temp_));
   if (names.empty()) return {};
   made_ = false;
@@ -115,10 +118,14 @@ Status NewStore::fill(FileCopier& copier, const BackupManifest& manifest,
   for (const BackupFile& file : manifest.files) {
     const std::string from = backup + "/" + file.name;
     WQ_TRY_SET(const uint64_t hash, copier.copy(from, file.bytes, temp_ + "/" + file.name));
-    if (hash != file.hash) return damaged(from, "changed while it was copied");
+    if (hash != file.hash && !WQ_PLANTED(restore_copy_unchecked)) {
+      return damaged(from, "changed while it was copied");
+    }
   }
   for (const std::string_view name : {log_directory_name, db_directory_name}) {
-    WQ_TRY(io_.sync_dir(temp_ + "/" + std::string(name)));
+    if (!WQ_PLANTED(restore_names_unsynced)) {
+      WQ_TRY(io_.sync_dir(temp_ + "/" + std::string(name)));
+    }
   }
   return write_format(io_, temp_, manifest.format);
 }
@@ -126,7 +133,7 @@ Status NewStore::fill(FileCopier& copier, const BackupManifest& manifest,
 Status NewStore::finish() {
   WQ_TRY(io_.rename(temp_, path_));
   named_ = true;
-  WQ_TRY(io_.sync_dir(parent_directory(path_)));
+  if (!WQ_PLANTED(restored_name_unsynced)) WQ_TRY(io_.sync_dir(parent_directory(path_)));
   made_ = false;
   return {};
 }

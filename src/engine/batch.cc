@@ -1,6 +1,7 @@
 #include "engine/batch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/chain.h"
@@ -256,6 +257,35 @@ void end_in_batch(State& state, const Job& job, EndReason reason, const Job* nex
   erase_member(state, batch, job.id);
   if (next) put_member(state, batch, *next);
   keep(state, batch, *row, now_ms);
+}
+
+// ---- imports
+
+BatchRow arriving_batch(BatchRow row) {
+  row.cancelled += std::exchange(row.pending, 0);
+  return row;
+}
+
+void adopt_batch(State& state, BatchId batch, const BatchRow& row) {
+  SideTable& table = state.side(Family::batch);
+  table.overwrite(batch_row_key(batch), encode_batch_row(row));
+  if (row.is_finished()) {
+    table.overwrite(batch_finished_key(row.finished_ms, batch), std::string());
+  }
+}
+
+// Not by keep(): whether the batch is finished shows when all of its jobs are there.
+void adopt_member(State& state, const Job& job) {
+  const BatchId batch = job.traits->batch;
+  std::optional<BatchRow> row = find_open(state, batch);
+  if (!row) return;
+  const uint64_t share = 1 + uint64_t{job.traits->chain_jobs};
+  const uint64_t awaited = std::min(share, row->cancelled);
+  row->cancelled -= awaited;
+  row->total += share - awaited;
+  row->pending += share;
+  put_member(state, batch, job);
+  state.side(Family::batch).put(batch_row_key(batch), encode_batch_row(*row));
 }
 
 // ---- commands

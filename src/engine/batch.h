@@ -76,6 +76,13 @@ void rejoin_batch(State& state, const Job& job);
 // `next`: the job that goes on with its chain.
 void end_in_batch(State& state, const Job& job, EndReason reason, const Job* next, int64_t now_ms);
 
+// ---- imports
+// What is pending counts as cancelled until the jobs come in; those that do not come stay so.
+BatchRow arriving_batch(BatchRow row);
+void adopt_batch(State& state, BatchId batch, const BatchRow& row);
+// Of a job that is not dead. The row of the batch, if there is one, must be known.
+void adopt_member(State& state, const Job& job);
+
 // Commands 30 to 34.
 Status apply_batch(State& state, const Command& command, Lsn lsn);
 

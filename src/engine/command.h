@@ -53,6 +53,7 @@ enum class CommandType : uint16_t {
   drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back
   overlap = 29,         // now_ms, ids: ready jobs whose group is full and that do not wait for it
+  import_rows = 40,     // now_ms, kv: rows beside the jobs; see imported_rows.h
 };
 
 struct NewJob {

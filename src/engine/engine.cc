@@ -83,7 +83,7 @@ Command& Engine::begin(CommandType type, int64_t now_ms) {
 }
 
 Result<Queue*> Engine::queue_for(QueueId id) {
-  if (state_.importing) return import_is_open();
+  if (state_.importing && !WQ_PLANTED(unfinished_import_used)) return import_is_open();
   if (Queue* queue = state_.find_queue(id)) return queue;
   return no_such_queue();
 }
@@ -145,6 +145,7 @@ void Engine::wake_waiters(CommandType cause) {
 
 // Wakes as many waiters as can be served, longest waiting first; the others sleep on.
 void Engine::wake_queue(Queue* queue) {
+  if (queue->waiters.empty()) return;
   uint64_t servable = 0;
   if (queue->deleted) {
     servable = UINT64_MAX;

@@ -496,6 +496,13 @@ class Engine {
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
   Status import_kv(std::span<const KvImage> rows, CallOptions& call);
+  // What is beside the jobs (engine_import_rows.cc). All or nothing. Batches come before their
+  // jobs, what a batch waits for counts as cancelled if it has not come by the end; idempotency
+  // keys before the jobs that have them, the history in its order. Keys that are over are left out.
+  Status import_batches(std::span<const BatchImage> batches, CallOptions& call);
+  Status import_keys(QueueId queue, std::span<const KeyImage> keys, CallOptions& call);
+  Status import_history(QueueId queue, std::span<const DoneImage> jobs, CallOptions& call);
+  Status import_rate_keys(QueueId queue, std::span<const RateKeyImage> keys, CallOptions& call);
   Status import_end(CallOptions& call);
 
   // ---- kv (engine_kv.cc). EMPTY: no such row. CONFLICT: the condition does not hold.
@@ -626,7 +633,7 @@ class Engine {
         : queue(of.id), priority(lane.priority), gate(lane.gate ? lane.gate->name : "") {}
   };
   enum class Selection : uint8_t { found, none, refill, expired, blocked };
-  Selection select(const LeaseRequest& request, const std::vector<Queue*>& queues, const Now& now,
+  Selection select(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
                    LaneId& cold) WQ_REQUIRES(mutex_);
   Selection select_expired(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
   Selection select_blocked(const Lane& lane, const Now& now) WQ_REQUIRES(mutex_);
@@ -639,14 +646,14 @@ class Engine {
   uint32_t pick(const LeaseRequest& request, Lane& lane, uint32_t most, const Now& now,
                 PickEnd& end) WQ_REQUIRES(mutex_);
   void let_picked_go() WQ_REQUIRES(mutex_);
-  Status rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status rebase_rates(std::span<Queue* const> queues, int64_t now_ms) WQ_REQUIRES(mutex_);
   uint64_t may_lease(Queue* queue, int64_t now_ms, uint64_t most) WQ_REQUIRES(mutex_);
   void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
-  Status resolve(const LeaseRequest& request, std::vector<Queue*>& queues) WQ_REQUIRES(mutex_);
-  Code blocked_code(const std::vector<Queue*>& queues) const;
-  Status take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
+  Status resolve(const LeaseRequest& request, std::span<Queue*> queues) WQ_REQUIRES(mutex_);
+  Code blocked_code(std::span<Queue* const> queues) const;
+  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues,
                        const Now& now, std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
-  Status wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
+  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues,
                       Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
@@ -686,6 +693,10 @@ class Engine {
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
 
   Status refuse_known(std::span<const JobImage> jobs) WQ_REQUIRES(import_mutex_);
+  struct ArrivingRows;
+  Status import_rows(const ArrivingRows& rows, CallOptions& call);
+  Status add_arriving(const ArrivingRows& rows, Command& command) WQ_REQUIRES(mutex_);
+  Status finish_arrived_batches();
 
   // ---- packed payloads (engine_payload.cc)
   const Keyring& keyring() const;

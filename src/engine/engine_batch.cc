@@ -249,6 +249,32 @@ Result<BatchPage> Engine::batch_list(uint64_t cursor, size_t limit) {
   }
 }
 
+// Of an import: those that wait for nothing any more. Their last jobs ended unseen, or were not
+// brought along.
+Status Engine::finish_arrived_batches() {
+  {
+    MutexLock lock(mutex_);
+    if (!state_.importing) return no_import();
+  }
+  uint64_t cursor = 0;
+  do {
+    WQ_TRY_SET(const BatchPage page, batch_list(cursor, batch_list_max));
+    for (const BatchStatus& batch : page.batches) {
+      if (batch.finished_ms != 0 || batch.pending != 0 || (batch.flags & batch_sealed) == 0) {
+        continue;
+      }
+      const auto finish_it = [&](const BatchRow&) WQ_REQUIRES(mutex_) -> Status {
+        Command& command = begin(CommandType::batch_seal);
+        command.batch = batch.id;
+        return commit(command).take_status();
+      };
+      WQ_TRY(with_batch(batch.id, finish_it));
+    }
+    cursor = page.next_cursor;
+  } while (cursor != 0);
+  return {};
+}
+
 // ---- members whose jobs are gone, or must not start
 
 // Goes through the rows of all members, page by page, while there is a reason to. Whoever ends its

@@ -1,6 +1,7 @@
 // Consume: lease, confirm, extend, settle.
 #include <algorithm>
-#include <deque>
+#include <array>
+#include <list>
 #include <utility>
 
 #include "base/planted.h"
@@ -101,7 +102,7 @@ struct PickedGoes {
 // A waiter stands in the lists of its queues exactly while this object lives. The engine's mutex is
 // held by whoever makes and destroys it.
 struct Engine::WaitScope {
-  WaitScope(Waiter& waiter, const std::vector<Queue*>& queues, uint64_t& waiting)
+  WaitScope(Waiter& waiter, std::span<Queue* const> queues, uint64_t& waiting)
       : waiter_(waiter), waiting_(waiting) {
     waiter_.signaled = false;
     waiter_.nodes.resize(queues.size());
@@ -125,18 +126,16 @@ struct Engine::WaitScope {
   uint64_t& waiting_;
 };
 
-Status Engine::resolve(const LeaseRequest& request, std::vector<Queue*>& queues) {
-  queues.clear();
-  for (const QueueId id : request.queues) {
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(refuse_without_keys(*queue));
-    queues.push_back(queue);
+Status Engine::resolve(const LeaseRequest& request, std::span<Queue*> queues) {
+  for (size_t i = 0; i < queues.size(); ++i) {
+    WQ_TRY_SET(queues[i], queue_for(request.queues[i]));
+    WQ_TRY(refuse_without_keys(*queues[i]));
   }
   return {};
 }
 
 // Why nothing can be had, when it is not for lack of jobs: every queue is paused or disabled.
-Code Engine::blocked_code(const std::vector<Queue*>& queues) const {
+Code Engine::blocked_code(std::span<Queue* const> queues) const {
   bool paused = false;
   for (const Queue* queue : queues) {
     if (queue->config.status == QueueStatus::active) return Code::empty;
@@ -155,7 +154,7 @@ uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
 }
 
 // After a step back of the clock the wait is counted from now.
-Status Engine::rebase_rates(const std::vector<Queue*>& queues, int64_t now_ms) {
+Status Engine::rebase_rates(std::span<Queue* const> queues, int64_t now_ms) {
   for (Queue* queue : queues) {
     const int64_t tat_ns = queue->rate_tat_ns;
     const bool went_back = now_ms < std::exchange(queue->keys_ms, now_ms);
@@ -227,7 +226,7 @@ void Engine::let_picked_go() {
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
 // the very first of them is only in the store, in lane `cold`, `expired` when it should have ended
 // by now, and `blocked` when its group is full; one that comes later just ends the list.
-Engine::Selection Engine::select(const LeaseRequest& request, const std::vector<Queue*>& queues,
+Engine::Selection Engine::select(const LeaseRequest& request, std::span<Queue* const> queues,
                                  const Now& now, LaneId& cold) {
   // Memory may run out on the way: nobody shall find a slot taken that is free.
   const PickedGoes at_the_end{state_, picked_};
@@ -279,10 +278,12 @@ Engine::Selection Engine::select_expired(const Lane& lane, const Now& now) {
   return Selection::expired;
 }
 
-// Fills command_ with what stands at the head of the lane and finds its group full.
+// Fills command_ with what comes next of the lane, and of the lines that it lists, and finds its
+// group full, up to the first job that may be leased.
 Engine::Selection Engine::select_blocked(const Lane& lane, const Now& now) {
   Command& command = begin(CommandType::overlap, now.wall_ms);
-  for (const Job* job = lane.head.front(); job; job = lane.head.next(job)) {
+  LanePicker picker(lane, picked_, now.wall_ms);
+  while (const Job* job = picker.next()) {
     if (command.ids.size() == due_step_max || !guards_overlap(*job)) break;
     if (has_expired(*job, now.wall_ms) || state_.pick_slot(*job, picked_)) break;
     command.ids.push_back(job->id);
@@ -291,7 +292,7 @@ Engine::Selection Engine::select_blocked(const Lane& lane, const Now& now) {
   return Selection::blocked;
 }
 
-Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queue*>& queues,
+Status Engine::take_selected(const LeaseRequest& request, std::span<Queue* const> queues,
                              const Now& now, std::vector<JobView>& jobs, Lsn& lsn) {
   // Memory for the answer comes first: jobs that are leased must reach the caller.
   jobs.clear();
@@ -329,7 +330,7 @@ Status Engine::take_selected(const LeaseRequest& request, const std::vector<Queu
 }
 
 // Sleeps until a job may be there, the time is up, or the store or the token says stop.
-Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue*>& queues,
+Status Engine::wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues,
                             Waiter& waiter, int64_t deadline_ns) {
   WaitScope scope(waiter, queues, waiting_);
   const int64_t now_ns = environment_.clock->mono_ns();
@@ -346,15 +347,16 @@ Status Engine::wait_for_job(const LeaseRequest& request, const std::vector<Queue
 
 Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn) {
   WQ_TRY(admit_lease(request));
-  const int64_t deadline_ns = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2
-                                  ? -1
-                                  : environment_.clock->mono_ns() + request.wait_ms * ns_per_ms;
+  const bool for_ever = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2;
+  int64_t deadline_ns = for_ever ? -1 : request.wait_ms * ns_per_ms;
+  if (deadline_ns > 0) deadline_ns += environment_.clock->mono_ns();
   Waiter waiter;
   waiter.mutex = &mutex_;
   const CancelScope cancel_scope(request.cancel, waiter);
   {
     MutexLock lock(mutex_);
-    std::vector<Queue*> queues;
+    std::array<Queue*, queues_per_lease_max> places;
+    const std::span<Queue*> queues(places.data(), request.queues.size());
     Now at;
     bool waited = false;
     WQ_TRY(resolve(request, queues));
@@ -503,7 +505,7 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
                       std::span<Code> codes) {
   WQ_ENTER();
   std::vector<SettleItem> sealed;
-  std::deque<std::string> sealed_results;
+  std::list<std::string> sealed_results;  // empty it needs no memory, as a deque would
   for (size_t i = 0; i < items.size(); ++i) {
     WQ_TRY(admit_settle(items[i]));
     if (items[i].result.empty()) continue;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/admit.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -18,11 +19,6 @@ namespace {
 
 Status invalid(std::string what) {
   return Status(Code::invalid, std::move(what));
-}
-
-Status check_time(const char* field, int64_t time_ms) {
-  if (time_ms >= 0 && time_ms <= imported_time_max) return {};
-  return invalid(std::string(field) + ": " + std::to_string(time_ms) + " is no point in time");
 }
 
 Status admit_import(const JobImage& job, uint64_t payload_bytes_max) {
@@ -87,15 +83,20 @@ JobRow imported_row(const JobImage& job, QueueId queue) {
   return row;
 }
 
-Status no_import() {
-  return Status(Code::conflict, "no import has begun in this store");
-}
-
 std::string job_text(JobId id) {
   return "job " + std::to_string(id);
 }
 
 }  // namespace
+
+Status check_time(const char* field, int64_t time_ms) {
+  if (time_ms >= 0 && time_ms <= imported_time_max) return {};
+  return invalid(std::string(field) + ": " + std::to_string(time_ms) + " is no point in time");
+}
+
+Status no_import() {
+  return Status(Code::conflict, "no import has begun in this store");
+}
 
 Status admit_packing(const Envelope& envelope) {
   const Packing& packing = envelope.packing;
@@ -132,7 +133,7 @@ Status Engine::import_begin(JobId next_job_id, Generation next_generation, CallO
                     "an import into this store was begun and not finished; remove the store and "
                     "import again");
     }
-    if (state_.next_queue_id != 1) {
+    if (state_.next_queue_id != 1 && !WQ_PLANTED(import_into_a_used_store)) {
       return Status(Code::conflict, "the store is not new: it has or had queues");
     }
     MetaRow row;
@@ -198,7 +199,9 @@ Status Engine::refuse_known(std::span<const JobImage> jobs) {
   if (twice != ids.end()) return invalid("id: " + job_text(*twice) + " is given twice");
   for (const JobId id : doubtful) {
     WQ_TRY_SET(const auto row, store_->get(Family::job, job_body_key(id)));
-    if (row) return invalid("id: " + job_text(id) + " is given twice");
+    if (row && !WQ_PLANTED(import_of_a_known_id)) {
+      return invalid("id: " + job_text(id) + " is given twice");
+    }
   }
   return {};
 }
@@ -227,7 +230,9 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
   Encoder encoder;
   Packer packer(keyring(), environment_.random_bytes);
   const PackTarget target = pack_target(id);
+  RowPins batches(*this);
   for (const JobImage& job : jobs) {
+    batches.add(job.envelope.traits.batch);
     add_key_rows(id, job.envelope.traits, key_rows);
     WQ_TRY_SET(const Bytes envelope, imported_envelope(packer, encoder, job, target));
     const Bytes row = encoder.job_row(imported_row(job, id), envelope);
@@ -235,6 +240,7 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     arena.insert(arena.end(), row.begin(), row.end());
     arena.resize((arena.size() + 7) & ~size_t{7});
   }
+  WQ_TRY(batches.take());
   Lsn lsn = 0;
   const auto change = [&]() WQ_REQUIRES(mutex_) -> Status {
     if (!state_.importing) return no_import();
@@ -243,10 +249,10 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     command.queue = id;
     for (size_t i = 0; i < jobs.size(); ++i) {
       const JobImage& job = jobs[i];
-      if (job.id == 0 || job.id >= state_.next_job_id) {
+      if (job.id == 0 || (job.id >= state_.next_job_id && !WQ_PLANTED(import_of_any_id))) {
         return invalid("id: " + job_text(job.id) + " is not below next_job_id");
       }
-      if (job.row.generation >= state_.next_generation) {
+      if (job.row.generation >= state_.next_generation && !WQ_PLANTED(import_of_any_generation)) {
         return invalid("generation: of " + job_text(job.id) + " is not below next_generation");
       }
       command.imports.push_back({job.id, Bytes(arena.data() + places[i].first, places[i].second)});
@@ -299,6 +305,7 @@ Status Engine::import_kv(std::span<const KvImage> rows, CallOptions& call) {
 
 Status Engine::import_end(CallOptions& call) {
   WQ_ENTER();
+  if (!WQ_PLANTED(import_ends_no_batch)) WQ_TRY(finish_arrived_batches());
   Lsn lsn = 0;
   {
     MutexLock lock(mutex_);
@@ -307,7 +314,9 @@ Status Engine::import_end(CallOptions& call) {
     state_.observer = &observer_;
     wake_for_timers();
   }
-  return finish(lsn, call, level_for(call, Durability::power));
+  sweep_after_change(lsn);
+  const Durability level = WQ_PLANTED(import_end_unsynced) ? Durability::memory : Durability::power;
+  return finish(lsn, call, level_for(call, level));
 }
 
 }  // namespace wq

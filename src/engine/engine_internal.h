@@ -200,6 +200,9 @@ Status Engine::with_holders(std::span<const std::string> rows, JobId also, Body&
   }
 }
 
+// Of an import: whether a time of it can be one; what is said if there is none.
+Status check_time(const char* field, int64_t time_ms);
+Status no_import();
 // Of a payload that an import leaves as it was packed elsewhere.
 Status admit_packing(const Envelope& envelope);
 

@@ -222,7 +222,7 @@ Status Engine::open_leased(std::span<const QueueId> queues, std::vector<JobView>
 Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {
   WQ_ENTER();
   LeaseRequest left = request;
-  const int64_t begin_ns = environment_.clock->mono_ns();
+  const int64_t begin_ns = request.wait_ms > 0 ? environment_.clock->mono_ns() : 0;
   for (;;) {
     Lsn lsn = 0;
     WQ_TRY(take(left, jobs, lsn));

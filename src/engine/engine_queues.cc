@@ -60,8 +60,9 @@ const Lane* find_oldest(const Queue& queue, int64_t& since_ms) {
       LanePicker jobs(lane);
       while (const Job* job = jobs.next()) {
         since_ms = std::min(since_ms, job->since_ms);
-        oldest_at = std::min(oldest_at, std::max(job->position, first_tail_seq));
-        if (job->position >= first_tail_seq) break;
+        if (job->position < first_tail_seq) continue;  // put to the front: says nothing of others
+        oldest_at = std::min(oldest_at, job->position);
+        break;
       }
       cold = jobs.cold();
     });

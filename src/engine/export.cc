@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "engine/cron.h"
+#include "engine/gate.h"
+#include "engine/history.h"
 #include "engine/keys.h"
 #include "engine/kv.h"
 #include "engine/residency.h"
 #include "engine/store.h"
 #include "engine/transfer.h"
+#include "engine/unique.h"
 
 namespace wq {
 namespace {
@@ -42,7 +45,10 @@ struct StoreExport::Cursors {
         delay(whole(from, Family::delay)),
         dead(whole(from, Family::dlq)),
         kv(whole(from, Family::kv)),
-        cron(whole(from, Family::cron)) {}
+        cron(whole(from, Family::cron)),
+        unique(whole(from, Family::unique)),
+        batch(whole(from, Family::batch)),
+        history(whole(from, Family::history)) {}
 
   Status read_meta(std::string_view only);
   void open(Envelope& envelope, EncryptWish& encrypt, std::string_view queue_name, JobId id,
@@ -59,9 +65,15 @@ struct StoreExport::Cursors {
   Status each_kv(int64_t now_ms, Visit&& visit);
   Status read_schedules();
   Status tell_schedules(const QueueRow& queue, const ExportVisitor& visitor);
+  Status tell_batches(const ExportVisitor& visitor);
+  Status tell_keys(const QueueRow& queue, int64_t now_ms, const ExportVisitor& visitor);
+  Status tell_history(const QueueRow& queue, int64_t now_ms, const ExportVisitor& visitor);
+  Status tell_rate_keys(const QueueRow& queue, const ExportVisitor& visitor);
+  Status tell_rows(bool with_batches, int64_t now_ms, const ExportVisitor& visitor);
+  Status count_rows(bool with_batches, int64_t now_ms, StoreImage& image);
 
   const Keyring& keys;
-  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron;
+  std::unique_ptr<Cursor> meta, job, ready, lease, delay, dead, kv, cron, unique, batch, history;
   std::map<QueueId, std::map<std::string, CronState>> schedules;
   std::vector<CronImage> images;  // of the queue at hand
   std::vector<std::string> rows;  // what they point to
@@ -233,6 +245,97 @@ Status StoreExport::Cursors::tell_schedules(const QueueRow& queue, const ExportV
   return visitor.on_schedules(images);
 }
 
+namespace {
+
+Status malformed(Family family) {
+  return Status(Code::corrupt, std::string("db: family ") + family_name(family) +
+                                   ": malformed row; run wq verify");
+}
+
+// Each row whose key begins so.
+template <typename Visit>
+Status each_of(Cursor& cursor, const std::string& prefix, Visit&& visit) {
+  for (cursor.seek(prefix); cursor.valid() && cursor.key().starts_with(prefix); cursor.next()) {
+    WQ_TRY(visit(cursor.key(), cursor.value()));
+  }
+  return cursor.status();
+}
+
+}  // namespace
+
+Status StoreExport::Cursors::tell_batches(const ExportVisitor& visitor) {
+  return each_of(*batch, "b", [&](std::string_view key, std::string_view value) -> Status {
+    const auto name = parse_batch_key(key);
+    const auto row = decode_batch_row(value);
+    if (!name || !row) return malformed(Family::batch);
+    return visitor.on_batch({name->batch, *row});
+  });
+}
+
+Status StoreExport::Cursors::tell_keys(const QueueRow& queue, int64_t now_ms,
+                                       const ExportVisitor& visitor) {
+  const std::string prefix = key_row_key(KeyKind::idempotency, queue.id, std::string_view());
+  return each_of(*unique, prefix, [&](std::string_view key, std::string_view value) -> Status {
+    const auto name = parse_key_row_key(key);
+    const auto row = decode_key_row(value);
+    if (!name || !row) return malformed(Family::unique);
+    if (row->until_ms <= now_ms) return {};
+    return visitor.on_key({queue.name, name->key, row->holder, row->until_ms});
+  });
+}
+
+Status StoreExport::Cursors::tell_history(const QueueRow& queue, int64_t now_ms,
+                                          const ExportVisitor& visitor) {
+  const std::string prefix = done_row_key(queue.id, 0).substr(0, 1 + sizeof(QueueId));
+  return each_of(*history, prefix, [&](std::string_view key, std::string_view value) -> Status {
+    const auto name = parse_history_key(key);
+    const auto row = decode_done_row(value);
+    if (!name || !row) return malformed(Family::history);
+    if (!is_kept(queue, name->number, *row, now_ms)) return {};
+    return visitor.on_done({queue.name, *row});
+  });
+}
+
+Status StoreExport::Cursors::tell_rate_keys(const QueueRow& queue, const ExportVisitor& visitor) {
+  // The key of no key: what all of the queue begin with.
+  const std::string prefix =
+      gate_row_key(queue.id, GateName(GateName::rate_key, "k")).substr(0, 1 + sizeof(QueueId));
+  return each_of(*meta, prefix, [&](std::string_view key, std::string_view value) -> Status {
+    const auto name = parse_gate_row_key(key);
+    const auto row = decode_gate_row(GateName::rate_key, value);
+    if (!name || !row) return malformed(Family::meta);
+    if (row->tat_ns == 0 && row->breaker == Breaker()) return {};
+    return visitor.on_rate_key({queue.name, name->name.key, row->tat_ns, row->breaker});
+  });
+}
+
+Status StoreExport::Cursors::tell_rows(bool with_batches, int64_t now_ms,
+                                       const ExportVisitor& visitor) {
+  if (with_batches && visitor.on_batch) WQ_TRY(tell_batches(visitor));
+  for (const auto& [id, queue] : queues) {
+    if (visitor.on_key) WQ_TRY(tell_keys(queue, now_ms, visitor));
+    if (visitor.on_done) WQ_TRY(tell_history(queue, now_ms, visitor));
+    if (visitor.on_rate_key) WQ_TRY(tell_rate_keys(queue, visitor));
+  }
+  return {};
+}
+
+Status StoreExport::Cursors::count_rows(bool with_batches, int64_t now_ms, StoreImage& image) {
+  const auto count_row = [&](const auto&) -> Status {
+    ++image.rows;
+    return {};
+  };
+  ExportVisitor counter;
+  counter.on_batch = [&](const BatchImage&) -> Status {
+    ++image.batches;
+    return {};
+  };
+  counter.on_key = count_row;
+  counter.on_done = count_row;
+  counter.on_rate_key = count_row;
+  return tell_rows(with_batches, now_ms, counter);
+}
+
 StoreExport::StoreExport(const Store& store, const Keyring& keys)
     : cursors_(std::make_unique<Cursors>(store, keys)) {}
 StoreExport::~StoreExport() = default;
@@ -256,6 +359,7 @@ Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisit
     return {};
   };
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, count));
+  WQ_TRY(cursors_->count_rows(only.empty(), now_ms, image));
   WQ_TRY(visitor.on_store(image));
   WQ_TRY(cursors_->read_schedules());
   for (const auto& [id, queue] : cursors_->queues) {
@@ -263,6 +367,7 @@ Status StoreExport::run(std::string_view only, int64_t now_ms, const ExportVisit
     WQ_TRY(visitor.on_queue(queue));
   }
   if (only.empty()) WQ_TRY(cursors_->each_kv(now_ms, visitor.on_kv));
+  WQ_TRY(cursors_->tell_rows(only.empty(), now_ms, visitor));
   for (const auto& [id, queue] : cursors_->queues) {
     WQ_TRY(cursors_->tell_queue_jobs(queue, visitor));
   }

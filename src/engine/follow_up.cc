@@ -21,7 +21,8 @@ void on_leased(State& state, Job& job, int64_t) {
 
 void on_dead(State& state, Job& job, int64_t now_ms) {
   free_key_of_dead(state, job);
-  if (job.traits->batch != 0) fail_in_batch(state, job, now_ms);
+  // A dead job that comes in with an import was counted when it died.
+  if (job.traits->batch != 0 && !state.importing) fail_in_batch(state, job, now_ms);
 }
 
 void on_end(State& state, Job& job, EndReason reason, int64_t now_ms) {

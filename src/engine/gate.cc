@@ -23,6 +23,21 @@ uint64_t bytes_of(const KeyGate& gate) {
          gate.breaker.failed_ms.size() * sizeof(int64_t);
 }
 
+bool is_idle(const KeyGate& gate) {
+  return gate.waiting == 0 && gate.running == 0;
+}
+
+// A group whose jobs all run: its limit says how many more may.
+bool keeps_limit(const KeyGate& gate) {
+  return gate.limit != 0 && gate.running > 0;
+}
+
+// Of a job that does not wait for its group.
+uint64_t limit_for(const KeyGate& gate, const JobTraits& traits) {
+  if (gate.limit != 0 && !is_idle(gate)) return gate.limit;
+  return traits.group_limit != 0 ? traits.group_limit : gate.queue->config.group_limit;
+}
+
 }  // namespace
 
 // ---- rows
@@ -130,9 +145,12 @@ std::optional<GateRow> decode_gate_row(char kind, std::string_view bytes) {
   at = read_exceptions(at, end, exceptions, row.breaker);
   while (at && at != end) at = read_line(at, end, kind, row);
   if (!at || row.tat_ns < 0) return std::nullopt;
-  // That of a rate key may be of its times alone; any other is of waiting jobs.
+  // That of a rate key may be of its times alone, that of a group of its limit; any other is of
+  // waiting jobs.
   const bool has_lines = !row.lines.empty();
-  if (is_rate ? has_lines != (row.number != 0) : !has_lines) return std::nullopt;
+  const bool is_limit = kind == GateName::group && row.limit != 0;
+  if (!has_lines && (row.number != 0 || !(is_rate || is_limit))) return std::nullopt;
+  if (is_rate && has_lines && row.number == 0) return std::nullopt;
   return row;
 }
 
@@ -175,7 +193,10 @@ void State::touch(KeyGate& gate) {
 
 void State::enter_line(Job* job) {
   KeyGate& gate = *gate_of(job->queue, gate_name_of(*job));
-  if (!gate.is_tenant() && job->traits->group_limit != 0) gate.limit = job->traits->group_limit;
+  if (!gate.is_tenant()) {
+    if (is_idle(gate)) gate.limit = 0;  // what jobs named that have gone
+    if (job->traits->group_limit != 0) gate.limit = job->traits->group_limit;
+  }
   if (gate.waiting++ == 0) gate.number = job->position;
   job->gate = &gate;
   job->line = gate.number;
@@ -186,7 +207,12 @@ void State::enter_line(Job* job) {
 void State::hold_slot(Job* job) {
   if (!job->traits || job->traits->group.empty()) return;
   KeyGate& gate = *gate_of(job->queue, GateName(GateName::group, job->traits->group));
-  if (gate.limit == 0) gate.limit = job->traits->group_limit;
+  // It has not named its limit before if it does not wait for the group.
+  const bool is_first = is_idle(gate) && !job->traits->parks();
+  if (is_first || gate.limit == 0) {
+    const uint32_t limit = std::exchange(gate.limit, job->traits->group_limit);
+    if (limit != gate.limit) touch(gate);
+  }
   ++gate.running;
   job->gate = &gate;
   settle_gate(gate);
@@ -194,8 +220,7 @@ void State::hold_slot(Job* job) {
 
 bool State::pick_slot(const Job& job, std::vector<KeyGate*>& picked) {
   KeyGate& gate = *gate_of(job.queue, GateName(GateName::group, job.traits->group));
-  if (gate.limit == 0) gate.limit = job.traits->group_limit;
-  if (gate.free_slots() == 0) return false;
+  if (gate.running + gate.picked >= limit_for(gate, *job.traits)) return false;
   if (gate.picked == 0) picked.push_back(&gate);
   ++gate.picked;
   return true;
@@ -222,6 +247,7 @@ void State::note_exception(const Job& job, int64_t now_ms) {
   const Throttle& throttle = job.queue->config.throttle;
   if (throttle.count == 0 || job.traits->rate_key.empty()) return;
   KeyGate& gate = *gate_of(job.queue, gate_name_of(job));
+  job.queue->keys_ms = std::max(job.queue->keys_ms, now_ms);
   Breaker breaker = gate.breaker;
   if (breaker.note_exception(throttle, now_ms) && observer) {
     observer->key_cools(job, breaker.cool_until_ms);
@@ -377,9 +403,13 @@ bool State::keys_ahead(const Queue& queue, int64_t now_ms) const {
 
 void State::rebase_keys(Queue* queue, int64_t now_ms) {
   time_ms_ = now_ms;
+  queue->keys_ms = std::max(queue->keys_ms, now_ms);
   for (const auto& [name, gate] : queue->gates) {
     if (!gate->is_rate()) continue;
-    const int64_t tat_ns = cost_rebased(queue->config.key_rate, gate->tat_ns, now_ms);
+    // Without a rate nothing is used up, and is not when there is one again.
+    const bool has_rate = queue->config.key_rate.count != 0;
+    const int64_t tat_ns =
+        has_rate ? cost_rebased(queue->config.key_rate, gate->tat_ns, now_ms) : 0;
     if (std::exchange(gate->tat_ns, tat_ns) != tat_ns) touch(*gate);
     Breaker breaker = gate->breaker.rebased(queue->config.throttle, now_ms);
     if (breaker == gate->breaker) continue;
@@ -441,8 +471,17 @@ Status State::load_gate(std::string_view key, std::string_view value) {
     list(line, line_of(*tenant, line.priority), gate.free_slots() > 0);
     settle_home(*queue, *line.home);
   }
-  settle_gate(gate);
+  // One without lines keeps the limit for the leases, which are loaded later.
+  if (gate.is_rate() || !row->lines.empty()) settle_gate(gate);
   return {};
+}
+
+void State::adopt_rate_key(Queue* queue, std::string_view key, int64_t tat_ns, Breaker breaker) {
+  KeyGate& gate = *gate_of(queue, GateName(GateName::rate_key, key));
+  gate.tat_ns = tat_ns;
+  set_breaker(gate, std::move(breaker));
+  touch(gate);
+  settle_gate(gate);
 }
 
 std::vector<GateChange> State::take_changed_gates() {
@@ -450,7 +489,7 @@ std::vector<GateChange> State::take_changed_gates() {
   for (KeyGate* gate : std::exchange(changed_gates_, {})) {
     gate->changed = false;
     const bool is_kept = gate->kept_until_ms() > time_ms_ && !WQ_PLANTED(key_kept_in_memory_only);
-    const bool has_row = gate->has_lines() || is_kept;
+    const bool has_row = gate->has_lines() || is_kept || keeps_limit(*gate);
     std::string key = gate_row_key(gate->queue->id, gate->name);
     if (has_row) {
       GateRow row;

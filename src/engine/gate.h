@@ -34,11 +34,11 @@
 //   'k' queue:4 rate key    ->  tat:8 cool_until:8 exceptions:2 number:8, then the time:8 of each
 //                               exception that counts, then the same
 //
-// That of a rate key stays until the TAT and what the throttle knows are in the past, with number 0
-// and no line if none waits.
-// The number is the place of the job that began the lines. It is never used twice in a queue, so
-// what a clear leaves behind can not be mistaken for the rows of a later line.
-// Thread model: as State's, which it is a part of; the codec is pure functions.
+// The row of a group whose jobs all run has its limit, if it has one of its own, and number 0 and
+// no line. That of a rate key stays until the TAT and what the throttle knows are in the past, with
+// number 0 and no line if none waits. The number is the place of the job that began the lines. It
+// is never used twice in a queue, so what a clear leaves behind can not be mistaken for the rows of
+// a later line. Thread model: as State's, which it is a part of; the codec is pure functions.
 #pragma once
 
 #include <cstdint>

@@ -94,25 +94,28 @@ std::optional<uint64_t> decode_done_seq(std::string_view bytes) {
 }
 
 void keep_done(State& state, const Job& job, const SettleItem& item, int64_t now_ms) {
-  Queue& queue = *job.queue;
+  put_done(state, *job.queue,
+           {.id = job.id,
+            .generation = job.generation,
+            .enqueued_ms = trusted_envelope(job.body.bytes()).enqueued_ms,
+            .leased_ms = job.leased_ms,
+            .done_ms = now_ms,
+            .batch = job.traits ? job.traits->batch : 0,
+            .attempts = job.attempts,
+            .exceptions = job.exceptions,
+            .replays = job.replays,
+            .priority = job.priority,
+            .result = item.result,
+            .sealed = (item.flags & settle_sealed) != 0});
+}
+
+void put_done(State& state, Queue& queue, const DoneRow& row) {
   SideTable& table = state.side(Family::history);
   const uint64_t seq = queue.history_next++;
-  const DoneRow row{.id = job.id,
-                    .generation = job.generation,
-                    .enqueued_ms = trusted_envelope(job.body.bytes()).enqueued_ms,
-                    .leased_ms = job.leased_ms,
-                    .done_ms = now_ms,
-                    .batch = job.traits ? job.traits->batch : 0,
-                    .attempts = job.attempts,
-                    .exceptions = job.exceptions,
-                    .replays = job.replays,
-                    .priority = job.priority,
-                    .result = item.result,
-                    .sealed = (item.flags & settle_sealed) != 0};
   table.overwrite(done_row_key(queue.id, seq), encode_done_row(row));
   std::string seq_value(sizeof seq, '\0');
   store_le(reinterpret_cast<std::byte*>(seq_value.data()), seq);
-  table.overwrite(done_id_key(queue.id, job.id), std::move(seq_value));
+  table.overwrite(done_id_key(queue.id, row.id), std::move(seq_value));
   const uint64_t count = queue.config.keep_done_count;
   if (count == 0 || WQ_PLANTED(history_untrimmed)) return;
   if (queue.history_next - queue.history_first > count) {
@@ -120,16 +123,28 @@ void keep_done(State& state, const Job& job, const SettleItem& item, int64_t now
   }
 }
 
-bool is_kept(const Queue& queue, uint64_t seq, const DoneRow& row, int64_t now_ms) {
-  if (!queue.keeps_done()) return false;
+namespace {
+
+bool is_kept(const QueueConfig& config, uint64_t history_first, uint64_t history_next, uint64_t seq,
+             const DoneRow& row, int64_t now_ms) {
+  const uint64_t count = config.keep_done_count;
+  if (count == 0 && config.keep_done_age_ms == 0) return false;
   // The window moves with the acks, so right after a smaller count was set it is still too wide.
-  const uint64_t count = queue.config.keep_done_count;
-  const uint64_t kept = queue.history_next - queue.history_first;
-  const uint64_t first =
-      count == 0 || kept <= count ? queue.history_first : queue.history_next - count;
+  const uint64_t kept = history_next - history_first;
+  const uint64_t first = count == 0 || kept <= count ? history_first : history_next - count;
   if (seq < first) return false;
-  const int64_t age_ms = queue.config.keep_done_age_ms;
+  const int64_t age_ms = config.keep_done_age_ms;
   return age_ms == 0 || now_ms - row.done_ms < age_ms;
+}
+
+}  // namespace
+
+bool is_kept(const Queue& queue, uint64_t seq, const DoneRow& row, int64_t now_ms) {
+  return is_kept(queue.config, queue.history_first, queue.history_next, seq, row, now_ms);
+}
+
+bool is_kept(const QueueRow& queue, uint64_t seq, const DoneRow& row, int64_t now_ms) {
+  return is_kept(queue.config, queue.history_first, queue.history_next, seq, row, now_ms);
 }
 
 }  // namespace wq

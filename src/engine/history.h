@@ -51,7 +51,12 @@ std::optional<uint64_t> decode_done_seq(std::string_view bytes);
 // Of a job that is acked right now, in a queue that keeps done jobs.
 void keep_done(State& state, const Job& job, const SettleItem& item, int64_t now_ms);
 
+// The next row of the history of a queue, with what its count does not let be kept any more.
+void put_done(State& state, Queue& queue, const DoneRow& row);
+
 // Whether a row of the queue still counts.
 bool is_kept(const Queue& queue, uint64_t seq, const DoneRow& row, int64_t now_ms);
+// The same of a queue whose row tells where its history begins and ends.
+bool is_kept(const QueueRow& queue, uint64_t seq, const DoneRow& row, int64_t now_ms);
 
 }  // namespace wq

@@ -95,10 +95,13 @@ QueueMeter* Observer::meter(QueueId queue) {
 
 // The meter of a queue, about to count something that happens now.
 QueueMeter* Observer::counting(QueueId queue) {
+  if (counting_ && queue == counting_queue_) return counting_;
   QueueMeter* const found = meter(queue);
   if (!found) return nullptr;
   const int64_t into_tick_ms = now_ms_ - found->tick_start_ms;
   if (into_tick_ms < 0 || into_tick_ms >= rate_tick_ms) found->roll(now_ms_);
+  counting_ = found;
+  counting_queue_ = queue;
   return found;
 }
 
@@ -238,6 +241,7 @@ void Observer::checkpoint(Lsn lsn, int64_t now_ms) {
 
 // The event of the end comes next, and older ones name the queue as well.
 void Observer::deleting(const Queue& queue) {
+  counting_ = nullptr;
   if (queue.id < meters_.size() && meters_[queue.id]) {
     error_count_ -= meters_[queue.id]->error_count;
     meters_[queue.id].reset();

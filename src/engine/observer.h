@@ -99,6 +99,7 @@ class Observer {
   void begin(Lsn lsn, int64_t now_ms) {
     lsn_ = lsn;
     now_ms_ = now_ms;
+    counting_ = nullptr;
   }
 
   // ---- why the job that leaves its lease next does so; told just before it moves
@@ -130,7 +131,7 @@ class Observer {
 
  private:
   QueueMeter* meter(QueueId queue);
-  QueueMeter* counting(QueueId queue);
+  QueueMeter* counting(QueueId queue);  // what the jobs of one command have in common is kept
   Event* tell(EventKind kind, const Job& job, int64_t time_ms = 0);
   void tell_cause(const Job& job, int64_t time_ms);
   void keep_error(const Job& job, EventKind kind, std::string_view text);
@@ -144,6 +145,8 @@ class Observer {
   Lsn lsn_ = 0;
   int64_t now_ms_ = 0;
   EventKind cause_ = EventKind::released;
+  QueueMeter* counting_ = nullptr;  // of counting_queue_, rolled to now; null: ask
+  QueueId counting_queue_ = 0;
   std::vector<std::unique_ptr<QueueMeter>> meters_;                                // by id
   IntrusiveList<QueueMeter::KeptError, &QueueMeter::KeptError::of_store> errors_;  // oldest first
   size_t error_count_ = 0;

@@ -1,5 +1,6 @@
 // The semantic rules of records: which values a well-formed record can hold. Checked when a record
 // is made (by WQ_CHECK) and when it is read (CORRUPT). No knowledge of the encoding here.
+#include <array>
 #include <bitset>
 
 #include "engine/cron_plan.h"
@@ -125,13 +126,18 @@ const char* check_imports(const std::vector<ImportedJob>& imports) {
 
 const char* check_kv(CommandType type, const std::vector<KvChange>& changes) {
   const bool forget = type == CommandType::key_forget;
-  const size_t key_max = forget ? unique_row_key_bytes_max : key_bytes_max;
+  const bool imports = type == CommandType::import_rows;
+  size_t key_max = key_bytes_max;
+  if (forget) key_max = unique_row_key_bytes_max;
+  if (imports) key_max = 1 + unique_row_key_bytes_max;  // those of rate keys are no longer
+  const size_t value_max = imports ? imported_row_bytes_max : kv_value_bytes_max;
   if (changes.empty()) return "no change";
   if (changes.size() > command_items_max) return "too many changes";
   for (const KvChange& change : changes) {
     if (change.key.empty() || change.key.size() > key_max) return "length of a key";
     if (forget && !change.erase) return "a row of a key that is not to go";
-    if (change.value.size() > kv_value_bytes_max) return "value is too long";
+    if (imports && (change.erase || change.expires_ms != 0)) return "row of an import";
+    if (change.value.size() > value_max) return "value is too long";
     if (change.expires_ms < 0) return "expiry is negative";
     if (change.erase && (!change.value.empty() || change.expires_ms != 0)) {
       return "a row that ends has a value";
@@ -203,10 +209,11 @@ bool stored_state(JobState state) {
 namespace {
 
 // Of the commands about rows beside the jobs: kv, batches, schedules.
-uint32_t row_command_fields(CommandType type) {
+constexpr uint32_t row_command_fields(CommandType type) {
   switch (type) {
     case CommandType::kv_write:
     case CommandType::key_forget:
+    case CommandType::import_rows:
       return field_kv;
     case CommandType::transact:
       return field_parts;
@@ -229,9 +236,7 @@ uint32_t row_command_fields(CommandType type) {
   }
 }
 
-}  // namespace
-
-uint32_t command_fields(CommandType type) {
+constexpr uint32_t fields_of(CommandType type) {
   switch (type) {
     case CommandType::open:
       return field_unclean;
@@ -285,6 +290,20 @@ uint32_t command_fields(CommandType type) {
     default:
       return row_command_fields(type);
   }
+}
+
+// One look instead of two switches: each record asks several times.
+constexpr auto fields_by_type = [] {
+  std::array<uint32_t, 64> table{};
+  for (size_t i = 0; i < table.size(); ++i) table[i] = fields_of(static_cast<CommandType>(i));
+  return table;
+}();
+
+}  // namespace
+
+uint32_t command_fields(CommandType type) {
+  const auto i = static_cast<size_t>(type);
+  return i < fields_by_type.size() ? fields_by_type[i] : fields_of(type);
 }
 
 bool may_be_part(CommandType type) {

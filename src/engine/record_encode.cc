@@ -211,9 +211,7 @@ Offset<Vector<Offset<fb::KvChange>>> put_kv(FlatBufferBuilder& b,
   return b.CreateVector(offsets);
 }
 
-// Absent for a job that uses nothing of it.
 Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
-  if (traits.empty()) return {};
   const auto key = put_bytes(b, as_bytes(traits.key));
   const auto idempotency_key = put_bytes(b, as_bytes(traits.idempotency_key));
   const auto chain = put_bytes(b, as_bytes(traits.chain));
@@ -247,31 +245,15 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
 // An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
 // do.
 uint64_t command_bytes_bound(const Command& command) {
-  const uint32_t fields = command_fields(command.type);
-  uint64_t items = 1;
-  uint64_t bytes = 0;
-  if (fields & field_jobs) {
-    items += command.jobs.size();
-    for (const NewJob& job : command.jobs) bytes += job.envelope.size();
-  }
-  if (fields & field_tokens) {
-    items += command.settles.size();
-    for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
-  }
-  if (fields & field_imports) {
-    items += command.imports.size();
-    for (const ImportedJob& job : command.imports) bytes += job.row.size();
-  }
-  bytes += command.row.size();
-  if (fields & field_groups) items += command.groups.size();
-  if (fields & field_kv) {
-    items += command.kv.size();
-    for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
-  }
-  if (fields & field_ids) bytes += command.ids.size() * sizeof(JobId);
+  uint64_t items = 1 + command.jobs.size() + command.settles.size() + command.groups.size();
+  uint64_t bytes = (command.ids.size() + command.delays_ms.size()) * sizeof(JobId);
+  bytes += command.row.size() + command.note.size();
+  for (const NewJob& job : command.jobs) bytes += job.envelope.size();
+  for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
+  items += command.imports.size() + command.kv.size();
+  for (const ImportedJob& job : command.imports) bytes += job.row.size();
+  for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
   for (const Command& part : command.parts) bytes += command_bytes_bound(part);
-  if (fields & field_delays) bytes += command.delays_ms.size() * sizeof(int64_t);
-  if (fields & field_note) bytes += command.note.size();
   return bytes + items * item_overhead_bytes + queue_name_bytes_max +
          backoff_list_max * sizeof(int64_t);
 }
@@ -298,9 +280,9 @@ struct Encoder::Impl {
   std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
 
-  struct Parts;
+  struct FewParts;
   Bytes encode(const Command& command, ReusedBuilder& builder);
-  Parts put(FlatBufferBuilder& b, const Command& command);
+  FewParts put_few(FlatBufferBuilder& b, const Command& command, uint32_t fields);
   Offset<Vector<Offset<fb::Part>>> put_parts(FlatBufferBuilder& b, const Command& command);
   Offset<Vector<Offset<fb::SettleItem>>> put_settles(FlatBufferBuilder& b,
                                                      const std::vector<SettleItem>& settles);
@@ -334,27 +316,37 @@ Offset<Vector<Offset<fb::SettleItem>>> Encoder::Impl::put_settles(
   return b.CreateVector(settle_offsets);
 }
 
-// What of a command is put before its table is begun; nothing where its type has no such field.
-struct Encoder::Impl::Parts {
-  Offset<Vector<const fb::NewJob*>> jobs;
-  ByteVector envelopes;
-  Offset<Vector<Offset<fb::SettleItem>>> settles;
-  Offset<Vector<const fb::Token*>> tokens;
-  Offset<Vector<const fb::LeaseGroup*>> groups;
-  Offset<Vector<uint64_t>> ids;
-  Offset<fb::QueueConfig> config;
-  ByteVector name;
-  Offset<Vector<const fb::ImportedJob*>> imports;
-  Offset<Vector<Offset<fb::KvChange>>> kv;
+// Fields that no command has which a job meets on its way without accidents: enqueue, lease, ack.
+constexpr uint32_t fields_of_few =
+    field_parts | field_delays | field_note | field_kv | field_imports | field_row | field_config |
+    field_name | field_batch | field_states | field_unclean | field_priority | field_cron;
+
+// What of them is put before the table of the command is begun.
+struct Encoder::Impl::FewParts {
   Offset<Vector<Offset<fb::Part>>> parts;
-  ByteVector rows;
   Offset<Vector<int64_t>> delays;
   ByteVector note;
+  Offset<Vector<Offset<fb::KvChange>>> kv;
+  Offset<Vector<const fb::ImportedJob*>> imports;
+  ByteVector rows;
+  Offset<fb::QueueConfig> config;
+  ByteVector name;
+
+  void add_to(fb::CommandBuilder& table) const {
+    table.add_name(name);
+    table.add_config(config);
+    table.add_imports(imports);
+    table.add_kv(kv);
+    table.add_parts(parts);
+    table.add_rows(rows);
+    table.add_delays_ms(delays);
+    table.add_note(note);
+  }
 };
 
-Encoder::Impl::Parts Encoder::Impl::put(FlatBufferBuilder& b, const Command& command) {
-  const uint32_t fields = command_fields(command.type);
-  Parts out;
+Encoder::Impl::FewParts Encoder::Impl::put_few(FlatBufferBuilder& b, const Command& command,
+                                               uint32_t fields) {
+  FewParts out;
   if (fields & field_parts) out.parts = put_parts(b, command);
   const bool delayed = (fields & field_delays) && !command.delays_ms.empty();
   if (delayed) out.delays = b.CreateVector(command.delays_ms);
@@ -365,54 +357,62 @@ Encoder::Impl::Parts Encoder::Impl::put(FlatBufferBuilder& b, const Command& com
     out.imports = put_imports(b, command.imports);
   }
   if (fields & field_row) out.rows = put_bytes(b, command.row);
-  if ((fields & field_jobs) && !command.jobs.empty()) {
-    out.envelopes = put_envelopes(b, command.jobs);
-    out.jobs = put_jobs(b, command.jobs);
-  }
-  if ((fields & field_settles) && !all_acks(command.settles)) {
-    out.settles = put_settles(b, command.settles);
-  } else if (fields & field_tokens) {
-    out.tokens = put_tokens(b, command.settles);
-  }
-  if (fields & field_groups) out.groups = put_groups(b, command.groups);
-  if (fields & field_ids) out.ids = b.CreateVector(command.ids);
   if (fields & field_config) out.config = put_config(b, command.config);
   if (fields & field_name) out.name = put_bytes(b, as_bytes(command.name));
   return out;
 }
 
+// Small values of the commands that few use.
+void add_few_values(fb::CommandBuilder& table, const Command& command, uint32_t fields) {
+  if (fields & field_batch) table.add_batch(command.batch);
+  if (fields & field_states) table.add_states(command.states);
+  if (fields & field_unclean) table.add_unclean(command.unclean);
+  if (fields & field_priority) table.add_priority(command.priority);
+  if ((fields & field_cron) == 0) return;
+  const CronState& after = command.cron.state;
+  const fb::CronChange cron(command.cron.slot_ms, after.next_due_ms, after.last_slot_ms,
+                            after.created_ms, after.fired, after.missed, after.paused);
+  table.add_cron(&cron);
+}
+
 Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   const uint32_t fields = command_fields(command.type);
+  const bool few = (fields & fields_of_few) != 0;
   FlatBufferBuilder& b = builder.start();
-  const Parts parts = put(b, command);
+  FewParts few_parts;
+  if (few) few_parts = put_few(b, command, fields);
+  Offset<Vector<const fb::NewJob*>> jobs;
+  ByteVector envelopes;
+  if ((fields & field_jobs) && !command.jobs.empty()) {
+    envelopes = put_envelopes(b, command.jobs);
+    jobs = put_jobs(b, command.jobs);
+  }
+  Offset<Vector<Offset<fb::SettleItem>>> settles;
+  Offset<Vector<const fb::Token*>> tokens;
+  if ((fields & field_settles) && !all_acks(command.settles)) {
+    settles = put_settles(b, command.settles);
+  } else if (fields & field_tokens) {
+    tokens = put_tokens(b, command.settles);
+  }
+  Offset<Vector<const fb::LeaseGroup*>> groups;
+  Offset<Vector<uint64_t>> ids;
+  if (fields & field_groups) groups = put_groups(b, command.groups);
+  if (fields & field_ids) ids = b.CreateVector(command.ids);
+
   fb::CommandBuilder table(b);
   table.add_now_ms(command.now_ms);
   if (fields & field_first_generation) table.add_first_generation(command.first_generation);
   if (fields & field_deadline) table.add_deadline_ms(command.deadline_ms);
-  table.add_jobs(parts.jobs);
-  table.add_envelopes(parts.envelopes);
-  table.add_tokens(parts.tokens);
-  table.add_ids(parts.ids);
-  table.add_groups(parts.groups);
-  table.add_settles(parts.settles);
-  table.add_name(parts.name);
-  table.add_config(parts.config);
-  table.add_imports(parts.imports);
-  table.add_kv(parts.kv);
-  table.add_parts(parts.parts);
-  table.add_rows(parts.rows);
-  table.add_delays_ms(parts.delays);
-  table.add_note(parts.note);
-  if (fields & field_batch) table.add_batch(command.batch);
+  table.add_jobs(jobs);
+  table.add_envelopes(envelopes);
+  table.add_tokens(tokens);
+  table.add_ids(ids);
+  table.add_groups(groups);
+  table.add_settles(settles);
+  if (few) few_parts.add_to(table);
   if (fields & field_queue) table.add_queue(command.queue);
-  if (fields & field_states) table.add_states(command.states);
+  if (few) add_few_values(table, command, fields);
   table.add_type(static_cast<uint16_t>(command.type));
-  if (fields & field_unclean) table.add_unclean(command.unclean);
-  if (fields & field_priority) table.add_priority(command.priority);
-  const CronState& after = command.cron.state;
-  const fb::CronChange cron(command.cron.slot_ms, after.next_due_ms, after.last_slot_ms,
-                            after.created_ms, after.fired, after.missed, after.paused);
-  if (fields & field_cron) table.add_cron(&cron);
   b.Finish(table.Finish(), command_identifier);
   return builder.bytes();
 }
@@ -422,7 +422,8 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(envelope_bytes_bound(headers, payload) <= payload_bytes_absolute_max + seal_extra_bytes);
   WQ_CHECK(!check_packing(payload, packing));
   WQ_CHECK(enqueued_ms >= 0);
-  WQ_CHECK(!check_traits(traits));
+  const bool plain = traits.empty();
+  WQ_CHECK(plain || !check_traits(traits));
   WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
   WQ_CHECK(traits.chain.size() <= 2 * chain_bytes_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
@@ -439,7 +440,7 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
     header_vector = b.CreateVector(impl_->headers);
   }
   const auto policy = put_backoff(b, backoff);
-  const auto more = put_traits(b, traits);
+  const auto more = plain ? Offset<fb::Traits>() : put_traits(b, traits);
   const auto body = put_bytes(b, payload);
   fb::EnvelopeBuilder table(b);
   table.add_enqueued_ms(enqueued_ms);

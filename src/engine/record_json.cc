@@ -55,6 +55,7 @@ constexpr CommandName command_names[] = {
     {CommandType::batch_cancel, "batch_cancel"},
     {CommandType::batch_lost, "batch_lost"},
     {CommandType::batch_forget, "batch_forget"},
+    {CommandType::import_rows, "import_rows"},
 };
 
 const char* command_name(CommandType type) {

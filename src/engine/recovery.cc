@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/kv.h"
@@ -216,9 +217,10 @@ Status Engine::load_schedules() {
   return cursor->status();
 }
 
-// Groups and tenants with waiting jobs are always known, and rate keys that are in use.
+// Groups and tenants with waiting jobs are always known, and rate keys that are in use. Tenants
+// come last: one may have nothing but lines of groups and rate keys that take its turns.
 Status Engine::load_gates() {
-  for (const char kind : {GateName::group, GateName::tenant, GateName::rate_key}) {
+  for (const char kind : {GateName::group, GateName::rate_key, GateName::tenant}) {
     const std::string first(1, kind);
     const auto cursor = store_->scan(Family::meta, first, prefix_end(first));
     for (; cursor->valid(); cursor->next()) {
@@ -320,6 +322,13 @@ Status Engine::make_resident(const Command& command) {
       WQ_TRY(make_batches_known(command));
       return make_keys_known(command);
     case CommandType::import_jobs:
+      for (const ImportedJob& job : command.imports) {
+        WQ_TRY_SET(const DecodedJobRow row, decode_job_row(job.row));
+        const uint64_t batch = trusted_batch(row.envelope);
+        if (batch != 0) WQ_TRY(make_row_known(Family::batch, batch_row_key(batch)));
+      }
+      return make_keys_known(command);
+    case CommandType::import_rows:
     case CommandType::key_forget:
       return make_keys_known(command);
     case CommandType::kv_write:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/apply.h"
 #include "engine/salvage_internal.h"
 #include "io/format_file.h"
@@ -39,6 +40,7 @@ class Batch {
       image.id = job.id;
       image.row = job.full_row();
       WQ_TRY_SET(image.envelope, decode_envelope(job.body.bytes()));
+      image.encrypt = EncryptWish::no;  // what is sealed stays so, and no key is asked for
     }
     CallOptions call;
     call.durability = static_cast<uint32_t>(Durability::memory);
@@ -164,6 +166,7 @@ Status Salvager::finish(const FindingVisitor& visit, SalvageReport& report) {
     }
     return {};
   };
+  WQ_TRY(tell_rows(visit));
   WQ_TRY(tell_kv(visit));
   WQ_TRY(tell(FindingKind::found, found, "can be read", report.jobs_found));
   WQ_TRY(tell(FindingKind::lost, lost, "of the checkpoint can not be read", report.jobs_lost));
@@ -176,8 +179,9 @@ Status Salvager::finish(const FindingVisitor& visit, SalvageReport& report) {
 Status Salvager::write(Engine& engine) {
   CallOptions call;
   // As after an unclean stop: what is missing may have handed out some more.
-  WQ_TRY(engine.import_begin(job_id_limit_ + unclean_job_id_gap,
-                             generation_limit_ + unclean_generation_gap, call));
+  const JobId id_gap = WQ_PLANTED(salvage_ids_reused) ? 0 : unclean_job_id_gap;
+  WQ_TRY(engine.import_begin(job_id_limit_ + id_gap, generation_limit_ + unclean_generation_gap,
+                             call));
   std::map<QueueId, QueueId> ids;
   for (const auto& [name, queue] : state_.queues()) {
     QueueRow row;
@@ -189,6 +193,7 @@ Status Salvager::write(Engine& engine) {
     WQ_TRY_SET(ids[queue->id], engine.import_queue(row, call));
   }
   WQ_TRY(write_schedules(engine, ids));
+  WQ_TRY(write_rows(engine, ids));
   Batch batch(engine);
   for (const Place& place : places()) {
     const Job* job = state_.find_live(place.id);
@@ -235,6 +240,7 @@ Status tell_segments(const DamagedLog& log, const FindingVisitor& visit) {
   return {};
 }
 
+// The missing records, and those that do not fit the database.
 Status tell_missing(const Salvager& salvager, const FindingVisitor& visit, SalvageReport& report) {
   for (const auto& [first, last] : salvager.missing()) {
     SalvageFinding finding = finding_of(
@@ -246,10 +252,17 @@ Status tell_missing(const Salvager& salvager, const FindingVisitor& visit, Salva
     report.records_missing += finding.count;
     WQ_TRY(visit(finding));
   }
-  if (salvager.misfits() > 0) {
-    WQ_TRY(visit(finding_of(FindingKind::damaged, "log",
-                            std::to_string(salvager.misfits()) +
-                                " changes do not fit what is known and were left out")));
+  for (const auto& [why, misfit] : salvager.misfits()) {
+    const auto number = [](uint64_t value) { return std::to_string(value); };
+    SalvageFinding finding =
+        finding_of(FindingKind::damaged, "log",
+                   number(misfit.changes) + " changes in " + number(misfit.records) +
+                       " of the records " + number(misfit.first_lsn) + " to " +
+                       number(misfit.last_lsn) + " do not fit the database: " + std::string(why));
+    finding.first_lsn = misfit.first_lsn;
+    finding.last_lsn = misfit.last_lsn;
+    finding.count = misfit.records;
+    WQ_TRY(visit(finding));
   }
   return {};
 }
@@ -311,7 +324,7 @@ Result<SalvageReport> salvage_store(const SalvageOptions& options, const Environ
   std::unique_ptr<DirLock> lock;
   if (auto locked = io.lock_dir(options.directory); locked.ok()) {
     lock = std::move(locked).value();
-  } else if (locked.status().code() == Code::locked) {
+  } else if (locked.status().code() == Code::locked && !WQ_PLANTED(salvage_of_an_open_store)) {
     return locked.take_status();
   } else {  // on a medium that can only be read nobody else writes
     WQ_TRY(count(finding_of(FindingKind::note, "LOCK", locked.status().message())));

@@ -2,7 +2,10 @@
 // into a new one. The damaged store is only read. Rows of the last checkpoint come first, then each
 // sound record of the log through the same apply() as always; where records before it are missing,
 // a record tells by itself how its job must have been. In doubt a job is kept: it may run again, it
-// is not lost (delivery is at least once). Thread model: one thread.
+// is not lost (delivery is at least once). What is beside the jobs comes along the same way. A
+// batch counts as its row and the records behind it say; those of its jobs that can not be found
+// count as cancelled, and if no other is left it ends with that, and enqueues what follows. Thread
+// model: one thread.
 #pragma once
 
 #include <functional>

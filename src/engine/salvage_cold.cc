@@ -83,15 +83,20 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
     WQ_TRY(tell_family(visit, Family::meta, queues.size() + (meta ? 1 : 0), meta_problem));
     WQ_TRY(tell_family(visit, Family::job, rows, job_problem));
     WQ_TRY(read_index_families(visit));
+    for (const Family family : {Family::unique, Family::batch, Family::history}) {
+      WQ_TRY(read_rows(family, visit));
+    }
     WQ_TRY(read_kv(visit));
     WQ_TRY(read_schedules(*stores[0].store, visit));
   } else {
-    kv_whole = false;
-    schedules_whole = false;
+    for (const Family family : side_families) note_whole(family, false);
     WQ_TRY(tell(visit, FindingKind::damaged, stores[0].problem));
     gaps.add(0, UINT64_MAX);
   }
-  if (gaps.empty() && meta && meta_problem.empty() && kv_whole) return {};
+  const bool rows_whole =
+      std::all_of(std::begin(side_families), std::end(side_families),
+                  [&](Family family) { return family == Family::cron || is_whole(family); });
+  if (gaps.empty() && meta && meta_problem.empty() && rows_whole) return {};
   stores[1] = open_tables_of_rocks_store(directory, options.scratch + "-tables");
   if (!stores[1].store) {
     return tell(visit, FindingKind::damaged, "tables by themselves: " + stores[1].problem);
@@ -104,7 +109,7 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
                   " jobs are known by the tables alone: they may have ended, or gone on");
 }
 
-// Rows that others can be found by; salvage itself reads the jobs only.
+// Rows that jobs can be found by; salvage itself reads the jobs only.
 Status ColdSide::read_index_families(const FindingVisitor& visit) {
   for (const Family family : {Family::ready, Family::lease, Family::delay, Family::dlq}) {
     const auto cursor = stores[0].store->scan(family, std::string(), std::string());
@@ -120,22 +125,38 @@ bool ColdSide::read_meta(Store& store, std::string& problem) {
   problem.clear();
   const auto cursor = store.scan(Family::meta, std::string(), std::string());
   for (; cursor->valid(); cursor->next()) {
-    if (cursor->key() == meta_row_key()) {
-      Result<MetaRow> row = decode_meta_row(as_bytes(cursor->value()));
-      if (row.ok() && !meta) meta = std::move(row).value();
-    } else if (parse_queue_row_key(cursor->key())) {
-      Result<QueueRow> row = decode_queue_row(as_bytes(cursor->value()));
-      const bool known =
-          row.ok() && std::any_of(queues.begin(), queues.end(), [&](const QueueRow& queue) {
-            return queue.id == row.value().id || queue.name == row.value().name;
-          });
-      if (row.ok() && !known && row.value().id < salvaged_queue_max) {
-        queues.push_back(std::move(row).value());
-      }
-    }
+    const bool sound = take_meta_row(cursor->key(), cursor->value());
+    if (!sound && problem.empty()) problem = "a malformed row";
   }
   if (const Status status = cursor->status(); !status.ok()) problem = status.message();
   return problem.empty();
+}
+
+// What is known already stays. False: the row is malformed.
+bool ColdSide::take_meta_row(std::string_view key, std::string_view value) {
+  if (key == meta_row_key()) {
+    Result<MetaRow> row = decode_meta_row(as_bytes(value));
+    if (row.ok() && !meta) meta = std::move(row).value();
+    return row.ok();
+  }
+  if (parse_queue_row_key(key)) {
+    Result<QueueRow> row = decode_queue_row(as_bytes(value));
+    const bool known =
+        row.ok() && std::any_of(queues.begin(), queues.end(), [&](const QueueRow& queue) {
+          return queue.id == row.value().id || queue.name == row.value().name;
+        });
+    if (row.ok() && !known && row.value().id < salvaged_queue_max) {
+      queues.push_back(std::move(row).value());
+    }
+    return row.ok();
+  }
+  // The gates of groups and tenants follow from their jobs.
+  const auto gate = parse_gate_row_key(key);
+  if (!gate || gate->name.kind != GateName::rate_key) return true;
+  std::optional<GateRow> row = decode_gate_row(GateName::rate_key, value);
+  if (!row) return false;
+  rate_keys.try_emplace({gate->queue, std::string(gate->name.key)}, std::move(*row));
+  return true;
 }
 
 bool ColdSide::is_wanted(const JobRow& row, uint8_t source) const {

@@ -24,14 +24,14 @@ Status ColdSide::read_schedules(Store& store, const FindingVisitor& visit) {
     ++damaged;
   }
   const Status status = cursor->status();
-  schedules_whole = status.ok() && damaged == 0;
+  note_whole(Family::cron, status.ok() && damaged == 0);
   for (auto& [name, state] : states) {
     const auto row = rows.find(name);
     if (row == rows.end() || state.queue >= salvaged_queue_max) continue;
     schedules.push_back({name, state, std::move(row->second)});
   }
   SalvageFinding finding;
-  finding.kind = schedules_whole ? FindingKind::intact : FindingKind::damaged;
+  finding.kind = is_whole(Family::cron) ? FindingKind::intact : FindingKind::damaged;
   finding.where = "db: family cron";
   finding.what = std::to_string(schedules.size()) + " schedules can be read";
   if (damaged > 0) finding.what += "; " + std::to_string(damaged) + " rows are damaged";
@@ -61,18 +61,21 @@ void Salvager::on_cron(const Command& command, Lsn lsn) {
     enqueue.jobs = command.jobs;
     on_enqueue(enqueue, lsn);
   }
-  if (lsn <= applied_lsn_ && cold_.schedules_whole) return;
+  if (lsn <= applied_lsn_ && cold_.is_whole(Family::cron)) return;
   if (command.type == CommandType::cron_put) {
-    if (queue_or_new(command.queue)) change(command, lsn);
+    if (queue_of_record(command.queue, lsn)) change(command, lsn);
     return;
   }
-  if (!known) {
-    ++misfits_;
+  if (!known) return misfit(lsn, "they name a schedule that is not there");
+  if (command.type == CommandType::cron_remove) {
+    change(command, lsn);
     return;
   }
-  if (command.type == CommandType::cron_remove) return change(command, lsn);
   const Schedule* schedule = state_.cron.find(command.name);
-  if (!queue_or_new(command.queue) || schedule->queue != command.queue) return;
+  if (!queue_of_record(command.queue, lsn)) return;
+  if (schedule->queue != command.queue) {
+    return misfit(lsn, "they run a schedule of another queue");
+  }
   Command fire = single(command);
   fire.name = command.name;
   fire.cron = command.cron;
@@ -90,6 +93,7 @@ Status Salvager::write_schedules(Engine& engine, const std::map<QueueId, QueueId
     image.state = schedule->state;
     WQ_TRY_SET(image.row, decode_cron_row(as_bytes(**row)));
     WQ_TRY_SET(image.job, decode_envelope(image.row.envelope));
+    image.encrypt = EncryptWish::no;  // as for jobs
     WQ_TRY(engine.import_schedule(ids.at(schedule->queue), image, call));
   }
   return {};

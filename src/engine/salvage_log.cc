@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/apply.h"
 #include "engine/keys.h"
 #include "engine/salvage_internal.h"
 #include "engine/unique.h"
 
 namespace wq {
-
 Salvager::Salvager(ColdSide& cold) : cold_(cold) {
   for (const QueueRow& row : cold.queues) {
     if (state_.find_queue(row.id) || state_.find_queue(row.name)) continue;
@@ -22,6 +22,8 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue->next_tail_seq = row.next_tail_seq;
     queue->next_front_seq = row.next_front_seq;
     queue->next_dead_seq = row.next_dead_seq;
+    queue->history_first = row.history_first;
+    queue->history_next = row.history_next;
   }
   if (cold.meta) {
     applied_lsn_ = cold.meta->applied_lsn;
@@ -32,7 +34,21 @@ Salvager::Salvager(ColdSide& cold) : cold_(cold) {
     queue_or_new(job.queue);
     job_id_limit_ = std::max(job_id_limit_, id + 1);
   }
+  for (const auto& [key, row] : cold.rate_keys) {
+    Queue* queue = state_.find_queue(key.first);
+    if (queue) state_.adopt_rate_key(queue, key.second, row.tat_ns, row.breaker);
+  }
   take_schedules();
+}
+
+// Records that the checkpoint covers are older than its rows, and need not fit them.
+void Salvager::misfit(Lsn lsn, std::string_view why) {
+  if (lsn <= applied_lsn_ || WQ_PLANTED(salvage_misfits_untold)) return;
+  Misfit& found = misfits_[why];
+  ++found.changes;
+  if (found.last_lsn != lsn) ++found.records;
+  if (found.first_lsn == 0) found.first_lsn = lsn;
+  found.last_lsn = lsn;
 }
 
 Queue* Salvager::queue_or_new(QueueId id) {
@@ -45,9 +61,15 @@ Queue* Salvager::queue_or_new(QueueId id) {
   return state_.add_queue(id, name);
 }
 
+// The queue that a record names. If it has to be made up, that is told.
+Queue* Salvager::queue_of_record(QueueId id, Lsn lsn) {
+  if (!state_.find_queue(id)) misfit(lsn, "they name a queue that is not there");
+  return queue_or_new(id);
+}
+
 void Salvager::note_missing(Lsn lsn) {
   const Lsn from = std::max(last_lsn_, applied_lsn_) + 1;
-  if (lsn <= from) return;
+  if (lsn <= from || WQ_PLANTED(salvage_gap_untold)) return;
   missing_.emplace_back(from, lsn - 1);
   gap_job_limit_ = job_id_limit_;
   touched_.clear();
@@ -57,11 +79,14 @@ void Salvager::record(Lsn lsn, Bytes body) {
   if (lsn <= last_lsn_) return;
   note_missing(lsn);
   last_lsn_ = lsn;
-  if (lsn <= applied_lsn_ && cold_.gaps.empty() && cold_.kv_whole) return;
+  const bool tells_more =
+      !cold_.gaps.empty() || !cold_.is_whole(Family::kv) || !cold_.is_whole(Family::cron);
+  if (lsn <= applied_lsn_ && !tells_more) return;
   Command command;
-  if (!decode_command(body, command).ok()) {
-    ++misfits_;
-    return;
+  if (!decode_command(body, command).ok()) return misfit(lsn, "they can not be decoded");
+  if (lsn > applied_lsn_) know_batches();
+  for (const NewJob& fresh : command.jobs) {
+    if (fresh.id < imported_id_max) job_id_limit_ = std::max(job_id_limit_, fresh.id + 1);
   }
   take(command, lsn);
 }
@@ -78,17 +103,13 @@ void Salvager::take(const Command& command, Lsn lsn) {
       for (const Command& part : command.parts) take(part, lsn);
       return;
     case CommandType::key_forget:
-      return;                        // the import builds the rows anew, from the jobs
-    case CommandType::batch_create:  // batches stay behind: their jobs go on as jobs without one
-      if (command.batch < imported_id_max) {
-        job_id_limit_ = std::max(job_id_limit_, command.batch + 1);
-      }
-      return;
+      return forget_keys(command, lsn);
+    case CommandType::batch_create:
     case CommandType::batch_seal:
     case CommandType::batch_cancel:
     case CommandType::batch_lost:
     case CommandType::batch_forget:
-      return;
+      return on_batch(command, lsn);
     case CommandType::cron_put:
     case CommandType::cron_remove:
     case CommandType::cron_fire:
@@ -128,6 +149,7 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:
+    case CommandType::import_rows:
     case CommandType::import_end:
       return on_import(command, lsn);
   }
@@ -152,12 +174,24 @@ void Salvager::know_keys(const Command& command) {
   }
 }
 
-void Salvager::change(const Command& command, Lsn lsn) {
+bool Salvager::change(const Command& command, Lsn lsn) {
   Effects effects;
   know_keys(command);
-  if (!apply(state_, command, lsn, effects).ok()) ++misfits_;
+  const bool fits = apply(state_, command, lsn, effects).ok();
+  if (!fits) misfit(lsn, "they do not fit what is known");
   while (state_.sweep_garbage(512)) {
   }
+  return fits;
+}
+
+// The same for what may set off other jobs: the next one of a chain, what the end of a batch
+// enqueues. They get the ids that they had, unless records are missing.
+void Salvager::change_and_follow(const Command& command, Lsn lsn, JobId below) {
+  state_.next_job_id = std::max(job_id_limit_, below + 1);
+  if (!missing_.empty()) state_.next_job_id += unclean_job_id_gap;
+  const JobId next_id = state_.next_job_id;
+  change(command, lsn);
+  if (state_.next_job_id != next_id) job_id_limit_ = state_.next_job_id;
 }
 
 // The same command without its items.
@@ -178,6 +212,7 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
   Job* job = state_.add(queue, stored.id, stored.body);
   state_.set_history(job, stored.full_row());
   const QueueTotals totals = queue->totals;
+  state_.importing = true;  // what befell it was counted then
   switch (row.state) {
     case JobState::delayed:
       state_.enter_delayed(job, row.since_ms, static_cast<int64_t>(row.position));
@@ -195,6 +230,7 @@ Job* Salvager::add_job(Queue* queue, const StoredJob& stored) {
       state_.enter_ready(job, row.since_ms, false);
       break;
   }
+  state_.importing = false;
   queue->totals = totals;
   job->position = row.position;
   job->since_ms = row.since_ms;
@@ -271,10 +307,13 @@ void Salvager::on_open(const Command& command, Lsn lsn) {
 
 void Salvager::on_declare(const Command& command, Lsn lsn) {
   if (lsn <= applied_lsn_ && cold_.meta) return;
-  if (command.queue >= salvaged_queue_max || state_.find_queue(command.queue)) return;
-  if (deleted_.contains(command.queue)) return;
+  if (command.queue >= salvaged_queue_max || state_.find_queue(command.queue) ||
+      deleted_.contains(command.queue)) {
+    return misfit(lsn, "they declare a queue that is or was there");
+  }
   // Names are unique: the one that has it was deleted in what is missing.
   if (const Queue* old = state_.find_queue(command.name)) {
+    misfit(lsn, "they declare a queue that is or was there");
     Command removal;
     removal.reset(CommandType::queue_delete, command.now_ms);
     removal.queue = old->id;
@@ -284,31 +323,56 @@ void Salvager::on_declare(const Command& command, Lsn lsn) {
   change(command, lsn);
 }
 
-void Salvager::drop_queue_jobs(QueueId queue, uint32_t states) {
-  std::erase_if(cold_.jobs, [&](const auto& entry) {
+uint64_t Salvager::drop_queue_jobs(QueueId queue, uint32_t states) {
+  return std::erase_if(cold_.jobs, [&](const auto& entry) {
     return entry.second.queue == queue && (states & state_bit(entry.second.state)) != 0;
   });
 }
 
 void Salvager::on_queue(const Command& command, Lsn lsn) {
   if (lsn <= applied_lsn_ && cold_.meta) return;
-  if (!queue_or_new(command.queue)) return;
+  Queue* queue = queue_of_record(command.queue, lsn);
+  if (!queue) return;
   const bool removed = command.type == CommandType::queue_delete;
   if (removed || command.type == CommandType::queue_clear) {
-    drop_queue_jobs(command.queue, removed ? clearable_states : command.states);
+    queue->totals.cleared +=
+        drop_queue_jobs(command.queue, removed ? clearable_states : command.states);
   }
   change(command, lsn);
   if (removed) deleted_.insert(command.queue);
 }
 
-void Salvager::on_enqueue(const Command& command, Lsn lsn) {
+// As one change, as it was made, if each job is new: what it sets off (a debounced job may end a
+// batch) gets its ids behind all of them.
+bool Salvager::enqueue_all(const Command& command, Lsn lsn) {
+  if (lsn <= applied_lsn_ || command.jobs.empty()) return false;
+  JobId last = 0;
   for (const NewJob& fresh : command.jobs) {
-    if (fresh.id >= imported_id_max) continue;
-    job_id_limit_ = std::max(job_id_limit_, fresh.id + 1);
-    if (!concerns(lsn, fresh.id) || state_.find(fresh.id) || cold_.jobs.contains(fresh.id)) {
+    if (fresh.id <= last || fresh.id >= imported_id_max || state_.find(fresh.id) ||
+        cold_.jobs.contains(fresh.id)) {
+      return false;
+    }
+    last = fresh.id;
+  }
+  if (!queue_of_record(command.queue, lsn)) return false;
+  Command all = single(command);
+  all.jobs = command.jobs;
+  state_.next_job_id = command.jobs.front().id;
+  if (!change(all, lsn)) return false;
+  job_id_limit_ = std::max(job_id_limit_, state_.next_job_id);
+  for (const NewJob& fresh : command.jobs) touched_.insert(fresh.id);
+  return true;
+}
+
+void Salvager::on_enqueue(const Command& command, Lsn lsn) {
+  if (enqueue_all(command, lsn)) return;
+  for (const NewJob& fresh : command.jobs) {
+    if (fresh.id >= imported_id_max || !concerns(lsn, fresh.id)) continue;
+    if (state_.find(fresh.id) || cold_.jobs.contains(fresh.id)) {
+      misfit(lsn, "they enqueue a job that is there already");
       continue;
     }
-    if (!queue_or_new(command.queue)) continue;
+    if (!queue_of_record(command.queue, lsn)) continue;
     Command one = single(command);
     one.jobs.push_back(fresh);
     state_.next_job_id = fresh.id;
@@ -326,8 +390,14 @@ void Salvager::on_lease(const Command& command, Lsn lsn) {
       const Generation generation = command.first_generation + i;
       if (generation >= imported_id_max) continue;
       generation_limit_ = std::max(generation_limit_, generation + 1);
-      Job* job = concerns(lsn, id) ? touch(id) : nullptr;
-      if (!job || job->generation >= generation || job->queue->id != group.queue) continue;
+      if (!concerns(lsn, id)) continue;
+      Job* job = touch(id);
+      if (!job || job->generation >= generation || job->queue->id != group.queue) {
+        misfit(lsn,
+               job ? std::string_view("they lease a job that is another one") : no_such_job_why);
+        continue;
+      }
+      if (job->state != JobState::ready) misfit(lsn, "they lease a job that is not ready");
       make_ready(job, command.now_ms);
       Command one = single(command);
       one.groups.push_back({group.queue, 1, group.deadline_ms});
@@ -340,53 +410,61 @@ void Salvager::on_lease(const Command& command, Lsn lsn) {
 
 void Salvager::on_settle(const Command& command, Lsn lsn) {
   for (const SettleItem& item : command.settles) {
-    if (item.generation >= imported_id_max) continue;
-    Job* job = concerns(lsn, item.id) ? touch(item.id) : nullptr;
-    if (!job || job->queue->id != command.queue || item.generation < job->generation) continue;
+    if (item.generation >= imported_id_max || !concerns(lsn, item.id)) continue;
+    Job* job = touch(item.id);
+    if (!job || job->queue->id != command.queue || item.generation < job->generation) {
+      misfit(lsn, job ? std::string_view("they are of a lease that was not the last one")
+                      : no_such_job_why);
+      continue;
+    }
     const bool held = job->state == JobState::leased || job->state == JobState::running;
-    if (item.generation > job->generation) {
+    if (!held || item.generation > job->generation) {
+      misfit(lsn, "they are of a lease that is not known");
+      if (item.generation <= job->generation) continue;  // the row is of a later moment
       make_held(job, item.generation, command.now_ms);
-    } else if (!held) {
-      continue;  // the row is of a later moment
     }
     Command one = single(command);
     one.settles.push_back(item);
-    // What follows in a chain has the id that it had, unless records are missing.
-    state_.next_job_id = std::max(job_id_limit_, item.id + 1);
-    if (!missing_.empty()) state_.next_job_id += unclean_job_id_gap;
-    const JobId next_id = state_.next_job_id;
-    change(one, lsn);
-    if (state_.next_job_id != next_id) job_id_limit_ = state_.next_job_id;
+    change_and_follow(one, lsn, item.id);
+  }
+}
+
+// Whether a command that names jobs by their ids can be about this one.
+bool Salvager::fits(const Command& command, const Job& job) const {
+  const bool held = job.state == JobState::leased || job.state == JobState::running;
+  const bool waits = job.state == JobState::ready || job.state == JobState::delayed;
+  const bool of_queue = job.queue->id == command.queue;
+  switch (command.type) {
+    case CommandType::expire:
+      return held && job.deadline_ms != 0;
+    case CommandType::promote:
+      return job.state == JobState::delayed;
+    case CommandType::expire_jobs:
+      return waits;
+    case CommandType::overlap:
+      return job.state == JobState::ready && job.traits && job.traits->overlap != OverlapRule::park;
+    case CommandType::reprioritise:
+      return waits && of_queue;
+    case CommandType::drop_oldest:
+      return job.state == JobState::ready && of_queue;
+    default:  // cancel
+      return job.state != JobState::dead && of_queue;
   }
 }
 
 void Salvager::on_ids(const Command& command, Lsn lsn) {
-  for (const JobId id : command.ids) {
-    const Job* job = concerns(lsn, id) ? touch(id) : nullptr;
-    if (!job) continue;
-    const bool held = job->state == JobState::leased || job->state == JobState::running;
-    if (command.type == CommandType::expire && (!held || job->deadline_ms == 0)) continue;
-    if (command.type == CommandType::promote && job->state != JobState::delayed) continue;
-    const bool waits = job->state == JobState::ready || job->state == JobState::delayed;
-    if (command.type == CommandType::expire_jobs && !waits) continue;
-    if (command.type == CommandType::overlap && (job->state != JobState::ready || !job->traits ||
-                                                 job->traits->overlap == OverlapRule::park)) {
-      continue;
-    }
-    if (command.type == CommandType::reprioritise && (!waits || job->queue->id != command.queue)) {
-      continue;
-    }
-    if (command.type == CommandType::drop_oldest &&
-        (job->state != JobState::ready || job->queue->id != command.queue)) {
-      continue;
-    }
-    if (command.type == CommandType::cancel &&
-        (job->state == JobState::dead || job->queue->id != command.queue)) {
+  for (size_t i = 0; i < command.ids.size(); ++i) {
+    const JobId id = command.ids[i];
+    if (!concerns(lsn, id)) continue;
+    const Job* job = touch(id);
+    if (!job || !fits(command, *job)) {
+      misfit(lsn, job ? std::string_view("they name a job in another state") : no_such_job_why);
       continue;
     }
     Command one = single(command);
     one.ids.push_back(id);
-    change(one, lsn);
+    if (!command.delays_ms.empty()) one.delays_ms.push_back(command.delays_ms[i]);
+    change_and_follow(one, lsn);
   }
 }
 
@@ -395,10 +473,15 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
   for (const SettleItem& entry : command.settles) {
     const Generation fresh = next == 0 || next >= imported_id_max ? 0 : next++;
     if (fresh != 0) generation_limit_ = std::max(generation_limit_, fresh + 1);
-    if (entry.generation >= imported_id_max) continue;
-    Job* job = concerns(lsn, entry.id) ? touch(entry.id) : nullptr;
-    if (!job || job->queue->id != command.queue || entry.generation < job->generation) continue;
+    if (entry.generation >= imported_id_max || !concerns(lsn, entry.id)) continue;
+    Job* job = touch(entry.id);
+    if (!job || job->queue->id != command.queue || entry.generation < job->generation) {
+      misfit(lsn, job ? std::string_view("they name a dead letter that is another one")
+                      : no_such_job_why);
+      continue;
+    }
     if (job->state != JobState::dead || entry.generation != job->generation) {
+      misfit(lsn, "they name a job that is not dead");
       if (lsn <= applied_lsn_) continue;  // the row is of a later moment
       // Its death is among what is missing.
       state_.leave(job);
@@ -414,6 +497,11 @@ void Salvager::on_dead(const Command& command, Lsn lsn) {
 
 void Salvager::on_import(const Command& command, Lsn lsn) {
   state_.importing = true;
+  take_import(command, lsn);
+  state_.importing = false;
+}
+
+void Salvager::take_import(const Command& command, Lsn lsn) {
   if (command.type == CommandType::import_begin) {
     const Result<MetaRow> row = decode_meta_row(command.row);
     if (!row.ok()) return;
@@ -424,15 +512,21 @@ void Salvager::on_import(const Command& command, Lsn lsn) {
     if (!row.ok() || (lsn <= applied_lsn_ && cold_.meta)) return;
     if (command.queue >= salvaged_queue_max || state_.find_queue(command.queue) ||
         state_.find_queue(row.value().name)) {
-      return;
+      return misfit(lsn, "they declare a queue that is or was there");
     }
     state_.next_queue_id = command.queue;
     change(command, lsn);
-  } else if (command.type == CommandType::import_jobs && queue_or_new(command.queue)) {
+  } else if (command.type == CommandType::import_rows) {
+    for (const KvChange& row : command.kv) on_import_row(row, command, lsn);
+  } else if (command.type == CommandType::import_jobs) {
+    if (command.imports.empty() || !queue_of_record(command.queue, lsn)) return;
     state_.next_job_id = state_.next_generation = UINT64_MAX;
     for (const ImportedJob& job : command.imports) {
       if (job.id >= imported_id_max || !concerns(lsn, job.id)) continue;
-      if (state_.find(job.id) || cold_.jobs.contains(job.id)) continue;
+      if (state_.find(job.id) || cold_.jobs.contains(job.id)) {
+        misfit(lsn, "they enqueue a job that is there already");
+        continue;
+      }
       Command one = single(command);
       one.imports.push_back(job);
       change(one, lsn);

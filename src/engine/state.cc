@@ -12,7 +12,8 @@
 namespace wq {
 
 State::~State() {
-  jobs_.for_each([](Job* job) { delete job; });  // nothing looks at the table or a list any more
+  // Nothing looks at the table or a list any more.
+  jobs_.for_each([this](Job* job) { pool_.free(job); });
 }
 
 // ---- queues
@@ -99,7 +100,7 @@ std::unique_ptr<std::string> kept_text(std::string_view text) {
 }  // namespace
 
 Job* State::add(Queue* queue, JobId id, BodyRef body) {
-  auto job = std::make_unique<Job>();
+  auto job = pool_.make();
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
@@ -118,7 +119,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   delays_.make_room();
   expiries_.make_room();
   leases_.make_room();
-  auto job = std::make_unique<Job>();
+  auto job = pool_.make();
   job->queue = queue;
   job->id = id;
   job->body = std::move(body);
@@ -187,7 +188,7 @@ void State::free_job(Job* job) {
   let_rows_go(*job);
   resident_bytes_ -= job->resident_bytes();
   jobs_.erase(job->id);
-  delete job;
+  pool_.free(job);
 }
 
 void State::link_dirty(Job* job) {

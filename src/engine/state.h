@@ -21,6 +21,7 @@
 #include "engine/command.h"
 #include "engine/cron.h"
 #include "engine/gate.h"
+#include "engine/job_pool.h"
 #include "engine/job_table.h"
 #include "engine/keys.h"
 #include "engine/queue.h"
@@ -155,6 +156,8 @@ class State {
   void forget_keys(Queue* queue);
   // Of a job with traits, for the throttle of its rate key.
   void note_exception(const Job& job, int64_t now_ms);
+  // As another store held it.
+  void adopt_rate_key(Queue* queue, std::string_view key, int64_t tat_ns, Breaker breaker);
   void note_success(const Job& job);
   Status load_gate(std::string_view key, std::string_view value);
   void order_turns();  // after the last of them
@@ -279,6 +282,7 @@ class State {
   void drop_gate(KeyGate& gate);
   void clear_lines(Queue* queue);
 
+  JobPool pool_;
   JobTable jobs_;
   std::vector<std::unique_ptr<Queue>> queues_;  // by id
   std::map<std::string, Queue*, std::less<>> names_;

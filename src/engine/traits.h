@@ -53,7 +53,16 @@ struct JobTraits {
   uint32_t rate_cost = 1;          // of it; goes with the key
 
   bool operator==(const JobTraits&) const = default;
-  bool empty() const { return *this == JobTraits(); }
+  // By hand, and not by comparing: each plain job is asked several times.
+  bool empty() const {
+    const int64_t times_ms =
+        expires_ms | retry_until_ms | timeout_ms | key_ms | idempotency_ms | overlap_ms;
+    const size_t texts = key.size() | idempotency_key.size() | chain.size() | group.size() |
+                         tenant.size() | rate_key.size();
+    const bool rules = fail_on_timeout || key_rule != KeyRule::none || overlap != OverlapRule::park;
+    return times_ms == 0 && texts == 0 && !rules &&
+           (batch | max_exceptions | chain_jobs | group_limit) == 0 && rate_cost == 1;
+  }
   // Whether it stands in the line of its group while it is ready.
   bool parks() const { return !group.empty() && overlap == OverlapRule::park; }
   bool has_keys() const { return key_rule != KeyRule::none || !idempotency_key.empty(); }

@@ -82,7 +82,7 @@ void State::settle_tenant(KeyGate& gate) {
   for (const auto& line : gate.lines) settle_turn(queue, *line);
   if (gate.waiting > 0) return;
   gate.number = 0;
-  if (gate.homed > 0) return;
+  if (gate.homed > 0 || queue.next_turn == 0) return;  // order_turns() comes to it
   for (const auto& line : gate.lines) {
     Lane& level = queue.lane(line->priority);
     --queue.tenant_lanes;
@@ -115,6 +115,11 @@ void State::order_turns() {
       }
     }
     queue->next_turn = last + 1;
+    std::vector<KeyGate*> tenants;  // settling may drop one, of which no line is left
+    for (const auto& [key, gate] : queue->gates) {
+      if (gate->is_tenant()) tenants.push_back(gate.get());
+    }
+    for (KeyGate* tenant : tenants) settle_tenant(*tenant);
   }
 }
 
@@ -143,7 +148,12 @@ Job* TurnPicker::take(LanePicker& picker) {
 }
 
 Job* TurnPicker::next() {
-  if (!turns_) return take(level_);
+  if (!turns_) {
+    if (ended_) return nullptr;
+    Job* job = take(level_);
+    ended_ |= level_.changes_tenant();  // with the next job there are turns
+    return job;
+  }
   while (!ended_) {
     if (!at_ && again_at_ == again_.size()) return nullptr;
     LanePicker picker =

@@ -154,7 +154,8 @@ constexpr size_t key_bytes_max = 512;  // unique, group, rate and kv keys
 // Rows of the family `unique`: a mark, the queue, the key.
 constexpr size_t unique_row_key_bytes_max = 1 + sizeof(QueueId) + key_bytes_max;
 constexpr size_t kv_value_bytes_max = size_t{1} << 20;
-constexpr size_t result_bytes_max = size_t{1} << 20;  // as it is given
+constexpr size_t result_bytes_max = size_t{1} << 20;                // as it is given
+constexpr size_t imported_row_bytes_max = result_bytes_max + 4096;  // a done job is the longest
 constexpr uint32_t chain_jobs_max = 100;
 constexpr size_t chain_bytes_max = size_t{16} << 20;  // payloads and headers of a chain together
 constexpr size_t batch_job_bytes_max = size_t{60} << 10;  // payload and headers of a follow-up

@@ -4,6 +4,7 @@
 
 #include "base/planted.h"
 #include "engine/apply.h"
+#include "engine/imported_rows.h"
 
 namespace wq {
 namespace {
@@ -169,6 +170,12 @@ Result<std::vector<std::string>> key_rows_of(const State& state, const Command& 
     case CommandType::key_forget:
       for (const KvChange& change : command.kv) rows.emplace_back(change.key);
       break;
+    case CommandType::import_rows:
+      for (const KvChange& row : command.kv) {
+        const auto key = parse_imported_row_key(row.key);
+        if (key && key->family == Family::unique) rows.emplace_back(key->row_key);
+      }
+      break;
     default:
       break;
   }
@@ -218,7 +225,8 @@ Status adopt_keys(State& state, Job& job, int64_t now_ms) {
     if (!old && now_ms < until_ms) put_row(table, row_key, old, {job.id, until_ms});
   }
   if (traits.key_rule == KeyRule::none) job.key_until_ms = 0;
-  if (job.key_until_ms == 0) return {};
+  // One whose time is up may have another holder by now, who comes in later.
+  if (job.key_until_ms <= now_ms && !WQ_PLANTED(import_of_a_key_that_is_over)) return {};
   const std::string row_key = row_key_of(job);
   WQ_TRY_SET(const std::optional<KeyRow> old, known_row(table, row_key));
   if (old) {
@@ -226,6 +234,14 @@ Status adopt_keys(State& state, Job& job, int64_t now_ms) {
   } else {
     put_row(table, row_key, old, {job.id, job.key_until_ms});
   }
+  return {};
+}
+
+Status adopt_window(State& state, std::string_view row_key, const KeyRow& row) {
+  SideTable& table = state.side(Family::unique);
+  const std::string key(row_key);
+  WQ_TRY_SET(const std::optional<KeyRow> old, known_row(table, key));
+  put_row(table, key, old, row);
   return {};
 }
 

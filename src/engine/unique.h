@@ -68,6 +68,8 @@ Result<std::vector<std::string>> key_rows_of(const State& state, const Command& 
 Status take_keys(State& state, Job& job, int64_t now_ms);
 // An imported job goes on holding what it held, unless another job came in with it before.
 Status adopt_keys(State& state, Job& job, int64_t now_ms);
+// An idempotency key that counts by its time alone, whatever became of the job.
+Status adopt_window(State& state, std::string_view row_key, const KeyRow& row);
 // A dead job that becomes ready takes the key again that its death freed.
 Status retake_key(State& state, Job& job, int64_t now_ms);
 void free_key(State& state, Job& job);

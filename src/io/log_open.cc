@@ -87,6 +87,7 @@ Result<std::unique_ptr<SegmentLog>> SegmentLog::open(Io& io, Clock& clock,
   WQ_TRY(check_options(options));
   OpenedLog opened;
   WQ_TRY_SET(opened.queue, io.open_queue());
+  WQ_TRY_SET(opened.barrier_queue, io.open_queue());
   WQ_TRY_SET(LogChain chain, load_chain(io, *opened.queue, options.directory, options.uuid,
                                         options.expected_applied_lsn));
   const std::string log_directory = options.directory + "/" + std::string(log_directory_name);

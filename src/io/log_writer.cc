@@ -36,14 +36,13 @@ Status LogWriter::write(AppendBuffer& group, bool barrier, Lsn durable_lsn, Writ
     const bool last = &run == &group.runs().back();
     WQ_TRY(write_run(group, run, barrier && last, outcome));
   }
-  if (group.empty() && barrier) WQ_TRY(sync_written(outcome));
+  if (group.empty() && barrier && unsynced(*outcome)) outcome->unsynced = file_.get();
   return Code::ok;
 }
 
 Status LogWriter::sync_written(WriteOutcome* outcome) {
-  if (!unsynced_) return Code::ok;
+  if (!unsynced(*outcome)) return Code::ok;
   WQ_TRY(write_fully(*queue_, *file_, {}, 0, WriteMode::sync_after));
-  unsynced_ = false;
   outcome->durable_lsn = last_lsn_;
   return Code::ok;
 }
@@ -61,18 +60,17 @@ Status LogWriter::write_run(AppendBuffer& group, const AppendRun& run, bool barr
     at += bytes;
   }
   WQ_CHECK(at == frames);
-  WriteMode mode = WriteMode::kernel;
-  if (barrier) mode = unsynced_ ? WriteMode::sync_after : WriteMode::dsync;
-  if (barrier && WQ_PLANTED(dsync_over_unsynced)) mode = WriteMode::dsync;
-  if (WQ_PLANTED(power_without_barrier)) mode = WriteMode::kernel;
+  const bool plain = !unsynced(*outcome) || WQ_PLANTED(dsync_over_unsynced);
+  const bool dsync = barrier && plain && !WQ_PLANTED(power_without_barrier);
   const size_t bytes = run.end - run.begin;
-  File& file = barrier ? barrier_file(run) : *file_;
-  WQ_TRY(write_fully(*queue_, file, {data, bytes}, run.place.offset, mode));
-  unsynced_ = !barrier;
+  File& file = barrier ? barrier_file(run, plain) : *file_;
+  WQ_TRY(write_fully(*queue_, file, {data, bytes}, run.place.offset,
+                     dsync ? WriteMode::dsync : WriteMode::kernel));
   end_ = run.place.offset + frames;
   last_lsn_ = run.last_lsn;
   outcome->written_bytes += bytes;
-  if (barrier) outcome->durable_lsn = last_lsn_;
+  if (barrier && plain) outcome->durable_lsn = last_lsn_;
+  if (barrier && !plain && !WQ_PLANTED(power_without_barrier)) outcome->unsynced = file_.get();
   return Code::ok;
 }
 
@@ -85,8 +83,8 @@ Result<std::string> LogWriter::write_header(const SegmentHeader& header,
   WQ_TRY_SET(file_, io_.open(path, spare ? OpenMode::read_write : OpenMode::create));
   if (!spare) WQ_TRY(file_->resize(header.segment_bytes));
   WQ_TRY(write_fully(*queue_, *file_, block, 0, WriteMode::kernel));
-  const bool unsynced = WQ_PLANTED(segment_header_unsynced) || WQ_PLANTED(segment_renamed_early);
-  if (!unsynced) WQ_TRY(file_->sync());
+  const bool later = WQ_PLANTED(segment_header_unsynced) || WQ_PLANTED(segment_renamed_early);
+  if (!later) WQ_TRY(file_->sync());
   last_hash_ = hash;
   return path;
 }
@@ -121,7 +119,6 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
   seq_ = header.seq;
   end_ = segment_header_bytes;
   last_lsn_ = header.first_lsn - 1;
-  unsynced_ = false;
   return Code::ok;
 }
 
@@ -129,8 +126,8 @@ Status LogWriter::begin_segment(const AppendRun& run, WriteOutcome* outcome) {
 // costs more than that saves, as the kernel then has to drop and read back pages. So only where no
 // group before asked for less than a barrier: not between the leases of a worker that waits for
 // each of its steps, but for a producer, and for a pipeline (docs/design/0001-log-writes.md).
-File& LogWriter::barrier_file(const AppendRun& run) {
-  plain_barriers_ = unsynced_ ? 0 : plain_barriers_ + 1;
+File& LogWriter::barrier_file(const AppendRun& run, bool plain) {
+  plain_barriers_ = plain ? plain_barriers_ + 1 : 0;
   const bool whole_blocks = run.place.offset % io_block_bytes == 0 &&
                             (run.end - run.begin) % io_block_bytes == 0 &&
                             run.begin % io_block_bytes == 0;

@@ -28,7 +28,10 @@ struct LiveSegment {
 };
 
 struct WriteOutcome {
-  Lsn durable_lsn = 0;             // may have grown even without a barrier, by a rotation
+  Lsn durable_lsn = 0;  // may have grown even without a barrier, by a rotation
+  // The barrier that is left to do: a sync of this file covers all that was written. Null: none.
+  // It stays open until a write goes on to another segment, which waits for the barrier.
+  File* unsynced = nullptr;
   uint64_t written_bytes = 0;      // headers and padding included
   std::vector<LiveSegment> begun;  // the group went on to these
 };
@@ -39,17 +42,23 @@ class LogWriter {
   LogWriter(Io& io, std::unique_ptr<IoQueue> queue, SparePool& spares, std::string log_directory,
             const StoreUuid& uuid, const LogSegment* previous);
 
-  // Seals and writes all runs. With `barrier`, everything up to the last frame is durable
-  // afterwards, also what earlier calls left in the kernel.
+  // Seals and writes all runs. With `barrier`, they are durable afterwards; but where earlier calls
+  // left more in the kernel than `durable_lsn`, one barrier has to cover all of it, and that is
+  // left to the caller, who need not keep others from writing meanwhile: see
+  // WriteOutcome::unsynced.
   Status write(AppendBuffer& group, bool barrier, Lsn durable_lsn, WriteOutcome* outcome);
+  // The segment that the last group went to; a group for another one begins with a barrier.
+  uint64_t segment() const { return seq_; }
 
  private:
   Status begin_segment(const AppendRun& run, WriteOutcome* outcome);
   Result<std::string> write_header(const SegmentHeader& header, std::optional<SpareFile> spare);
   Status write_run(AppendBuffer& group, const AppendRun& run, bool barrier, WriteOutcome* outcome);
+  // Some write to file_ is covered by no barrier.
+  bool unsynced(const WriteOutcome& outcome) const { return last_lsn_ > outcome.durable_lsn; }
   Status sync_written(WriteOutcome* outcome);
   Status open_direct(const std::string& path);
-  File& barrier_file(const AppendRun& run);
+  File& barrier_file(const AppendRun& run, bool plain);
 
   Io& io_;
   const std::unique_ptr<IoQueue> queue_;
@@ -65,7 +74,6 @@ class LogWriter {
   uint64_t end_ = 0;             // behind the last frame
   uint64_t last_hash_ = 0;
   Lsn last_lsn_ = 0;
-  bool unsynced_ = false;  // file_ has writes that no barrier covers
 };
 
 }  // namespace wq

@@ -1,13 +1,8 @@
-// SegmentLog: append, group commit, background flushing, trimming. How it is opened: log_open.cc.
-//
-// Group commit. The first waiter that finds the device idle flushes for everybody; whoever comes
-// meanwhile forms the next group, and when the flush is over one of them is woken to be the next
-// flusher. Waiters of the group in flight and of the group that forms sleep on two condition
-// variables, so that nobody is woken who could only go back to sleep.
+// SegmentLog: append, wait, background flushing, reading, trimming. What a flush is, and who does
+// it: group_commit.cc. How it is opened: log_open.cc.
 #include "io/segment_log_impl.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/check.h"
@@ -18,14 +13,6 @@ namespace {
 
 constexpr int64_t ns_per_ms = 1'000'000;
 constexpr int64_t day_ns = 86'400'000 * ns_per_ms;
-
-uint64_t us_of(int64_t ns) {
-  return static_cast<uint64_t>(std::max<int64_t>(0, ns)) / 1'000;
-}
-
-constexpr uint64_t align_to_block(uint64_t offset) {
-  return (offset + io_block_bytes - 1) / io_block_bytes * io_block_bytes;
-}
 
 int64_t wait_ns(int64_t timeout_ms) {
   if (timeout_ms < 0 || timeout_ms > day_ns / ns_per_ms) return day_ns;
@@ -44,6 +31,7 @@ SegmentLogImpl::SegmentLogImpl(Io& io, Clock& clock, LogOptions options, OpenedL
       writer_(io, std::move(opened.queue), *spares_,
               options_.directory + "/" + std::string(log_directory_name), options_.uuid,
               found_.empty() ? nullptr : &found_.back()),
+      barrier_queue_(std::move(opened.barrier_queue)),
       last_lsn_(opened.next_lsn - 1),
       process_lsn_(opened.next_lsn - 1),
       durable_lsn_(opened.next_lsn - 1) {
@@ -144,7 +132,7 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
   MutexLock lock(mutex_);
   for (;;) {
     if (reached(level) >= lsn) {
-      stats_.commit_us.add(us_of(waited_ns));
+      stats_.commit_us.add(to_us(waited_ns));
       return Code::ok;
     }
     WQ_TRY(failure_);
@@ -153,13 +141,13 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
       wake_flusher_for_wants();
       return Code::timeout;
     }
-    if (!flushing_) {
-      waited_ns += flush_group();
+    if (may_flush(level)) {
+      waited_ns += flush_group(level);
       continue;
     }
-    const bool in_flight = flight_last_ >= lsn && (level == Durability::process || flight_power_);
+    Turn& turn = level == Durability::power ? barrier_ : write_;
     const int64_t before_ns = left_ns;
-    const bool in_time = sleep_for_group(in_flight ? group_ : group_ + 1, &left_ns);
+    const bool in_time = sleep_until_over(turn, turn.covering(lsn), &left_ns);
     waited_ns += before_ns - left_ns;
     if (!in_time) {
       if (timeout_ms < 0) {
@@ -173,152 +161,11 @@ Status SegmentLogImpl::wait(Lsn lsn, Durability level, int64_t timeout_ms) {
   }
 }
 
-bool SegmentLogImpl::sleep_for_group(uint64_t group, int64_t* left_ns) {
-  const size_t slot = group & 1;
-  const int64_t from_ns = clock_.mono_ns();
-  ++sleepers_[slot];
-  const bool woken = group_done_[slot].wait_for_ns(mutex_, *left_ns);
-  --sleepers_[slot];
-  *left_ns -= woken ? std::max<int64_t>(0, clock_.mono_ns() - from_ns) : *left_ns;
-  return *left_ns > 0;
-}
-
-// A sleeper that leaves may have been the one that was woken to flush.
-void SegmentLogImpl::pass_turn_on() {
-  if (flushing_) return;
-  const size_t slot = (group_ + 1) & 1;
-  if (sleepers_[slot] > 0) {
-    group_done_[slot].notify_one();
-  } else {
-    wake_flusher_for_wants();
-  }
-}
-
-void SegmentLogImpl::wake_flusher_for_wants() {
-  if (flusher_ == FlusherState::awake || flushing_ || !wants_unmet()) return;
-  flusher_ = FlusherState::awake;
-  work_.notify_one();
-}
-
 void SegmentLogImpl::request(Lsn lsn, Durability level) {
   if (level == Durability::memory || reached(level) >= lsn) return;
   MutexLock lock(mutex_);
   want(std::min(lsn, last_lsn_.load(std::memory_order_relaxed)), level);
   wake_flusher_for_wants();
-}
-
-int64_t SegmentLogImpl::flush_group() {
-  WQ_CHECK(!flushing_);
-  WQ_CHECK(flight_.empty());
-  flushing_ = true;
-  ++group_;
-  const bool power = wanted_power_ > durable_lsn_.load(std::memory_order_relaxed);
-  std::swap(active_, flight_);
-  // Whole blocks: the kernel need not read the rest of a block that only a part of is written to,
-  // and past the page cache nothing else can be written. Blocks that a barrier covers are never
-  // written again.
-  const uint64_t edge = align_to_block(place_.offset);
-  if (!flight_.empty()) flight_.pad(static_cast<size_t>(edge - place_.offset));
-  if (power) {
-    if (!WQ_PLANTED(acknowledged_block_rewritten)) place_.offset = edge;
-    undurable_ = false;
-  }
-  flight_power_ = power;
-  flight_last_ = last_lsn_.load(std::memory_order_relaxed);
-  flight_bytes_ = flight_.bytes();
-  const uint64_t group = group_;
-  if (WQ_PLANTED(ok_before_write)) {
-    process_lsn_.store(flight_last_, std::memory_order_release);
-    if (power) durable_lsn_.store(flight_last_, std::memory_order_release);
-  }
-
-  mutex_.unlock();
-  const int64_t from_ns = clock_.mono_ns();
-  WriteOutcome outcome;
-  Status status = write_flight(power, &outcome);
-  const int64_t spent_ns = clock_.mono_ns() - from_ns;
-  mutex_.lock();
-
-  if (status.ok()) status = account(outcome, power, spent_ns);
-  if (status.ok()) leave_growing_segment();
-  if (status.ok()) {
-    // Only the flusher stores these, one at a time, so they grow in order. Release: see reached().
-    process_lsn_.store(flight_last_, std::memory_order_release);
-    durable_lsn_.store(power ? flight_last_ : outcome.durable_lsn, std::memory_order_release);
-  } else {
-    fail(status);
-  }
-  flight_.clear();
-  flight_bytes_ = 0;
-  unflushed_bytes_.store(active_.bytes(), std::memory_order_relaxed);
-  flushing_ = false;
-  finish_group(group);
-  return spent_ns;
-}
-
-Status SegmentLogImpl::write_flight(bool power, WriteOutcome* outcome) {
-  // Out of memory, or a broken invariant: how far the group got is not known.
-  return caught([&] {
-    return writer_.write(flight_, power, durable_lsn_.load(std::memory_order_relaxed), outcome);
-  });
-}
-
-void SegmentLogImpl::finish_group(uint64_t group) {
-  const size_t done = group & 1;
-  const size_t next = done ^ 1;
-  const bool failed = !failure_.ok();
-  const bool next_has_sleepers = sleepers_[next] > 0 && !WQ_PLANTED(next_group_not_started);
-  const bool wake_flusher =
-      flusher_ != FlusherState::awake &&
-      (failed || flusher_ == FlusherState::turn || (!next_has_sleepers && wants_unmet()));
-  if (wake_flusher) flusher_ = FlusherState::awake;
-  const bool wake_done = sleepers_[done] > 0 && !WQ_PLANTED(group_wakes_nobody);
-  // Outside the lock, or the woken would run into it at once. The condition variables outlive them:
-  // nobody destroys a log that has callers in it.
-  mutex_.unlock();
-  if (wake_done) group_done_[done].notify_all();
-  if (next_has_sleepers) {
-    if (failed) {
-      group_done_[next].notify_all();
-    } else {
-      group_done_[next].notify_one();
-    }
-  }
-  if (wake_flusher) work_.notify_one();
-  if (listener_) listener_();
-  mutex_.lock();
-}
-
-Status SegmentLogImpl::account(const WriteOutcome& outcome, bool power, int64_t spent_ns) {
-  try {
-    live_.insert(live_.end(), outcome.begun.begin(), outcome.begun.end());
-  } catch (const std::bad_alloc&) {
-    return Code::no_memory;  // a segment that nobody knows of would never be released
-  }
-  for (const LiveSegment& begun : outcome.begun) {
-    if (begun.grows) growing_seq_ = begun.seq;
-  }
-  for (const AppendRun& run : flight_.runs()) {
-    for (LiveSegment& segment : live_) {
-      if (segment.seq == run.place.seq) segment.frame_bytes += run.frames_end - run.begin;
-    }
-  }
-  stats_.written_bytes += outcome.written_bytes;
-  ++(power ? stats_.flushes : stats_.writes);
-  const auto spent = static_cast<uint64_t>(std::max<int64_t>(0, spent_ns));
-  stats_.flush_ns_total += spent;
-  if (power) stats_.flush_us.add(us_of(spent_ns));
-  stats_.flush_ns_max = std::max(stats_.flush_ns_max, spent);
-  return {};
-}
-
-void SegmentLogImpl::fail(const Status& cause) {
-  if (!failure_.ok() || WQ_PLANTED(log_failure_forgotten)) return;
-  failure_ = status_with_text(
-      Code::poisoned,
-      [&] { return cause.message() + "; nothing more is written, reopen the store"; },
-      cause.code() == Code::no_memory ? ENOMEM : cause.os_errno(), cause.offset());
-  failed_.store(true, std::memory_order_release);
 }
 
 Status SegmentLogImpl::wait_for_room() {
@@ -331,10 +178,13 @@ Status SegmentLogImpl::wait_for_room() {
     WQ_TRY(failure_);
     want(last_lsn_.load(std::memory_order_relaxed), Durability::power);
     int64_t left_ns = day_ns;
-    if (flushing_) {
-      sleep_for_group(group_, &left_ns);
+    if (may_flush(Durability::power)) {
+      flush_group(Durability::power);
+    } else if (may_flush(Durability::process)) {
+      flush_group(Durability::process);
     } else {
-      flush_group();
+      Turn& turn = write_.taken ? write_ : barrier_;
+      sleep_until_over(turn, turn.number, &left_ns);
     }
   }
   return Code::ok;
@@ -354,9 +204,9 @@ Status SegmentLogImpl::run_flusher(int64_t max_wait_ms) {
     const int64_t now_ns = clock_.mono_ns();
     const bool due = flush_is_due(now_ns);
     if (due || wants_unmet()) {
-      if (!flushing_) {
-        if (due) want(last_lsn_.load(std::memory_order_relaxed), Durability::power);
-        flush_group();
+      if (due) want(last_lsn_.load(std::memory_order_relaxed), Durability::power);
+      if (const auto level = possible_flush()) {
+        flush_group(*level);
         return failure_;
       }
       flusher_ = FlusherState::turn;
@@ -489,7 +339,7 @@ void SegmentLogImpl::check_directory() {
   if (status.ok() || WQ_PLANTED(directory_failure_forgotten)) return;
   MutexLock lock(mutex_);
   fail(status);
-  if (!flushing_) finish_group(group_);
+  if (!write_.taken && !barrier_.taken) tell(false, false);
 }
 
 LogStats SegmentLogImpl::stats() const {
@@ -497,7 +347,9 @@ LogStats SegmentLogImpl::stats() const {
   LogStats stats = stats_;
   stats.segments_live = live_.size();
   stats.segments_spare = spares_->ready();
-  stats.waiters = uint64_t{sleepers_[0]} + sleepers_[1];
+  for (const Turn* turn : {&write_, &barrier_}) {
+    stats.waiters += uint64_t{turn->sleepers[0]} + turn->sleepers[1];
+  }
   for (const LiveSegment& segment : live_) stats.live_bytes += segment.frame_bytes;
   return stats;
 }
@@ -505,9 +357,10 @@ LogStats SegmentLogImpl::stats() const {
 Status SegmentLogImpl::close() {
   MutexLock lock(mutex_);
   if (closed_) return Code::ok;
-  while (flushing_) {
+  while (write_.taken || barrier_.taken) {
+    Turn& turn = write_.taken ? write_ : barrier_;
     int64_t left_ns = day_ns;
-    sleep_for_group(group_, &left_ns);
+    sleep_until_over(turn, turn.number, &left_ns);
   }
   WQ_TRY(failure_);
   const Lsn last = last_lsn_.load(std::memory_order_relaxed);
@@ -516,7 +369,7 @@ Status SegmentLogImpl::close() {
     return Code::ok;  // nothing was appended, so no segment was begun
   }
   want(last, Durability::power);
-  if (wants_unmet()) flush_group();
+  if (wants_unmet()) flush_group(Durability::power);
   WQ_TRY(failure_);
   closed_ = true;
   if (WQ_PLANTED(no_close_frame)) return Code::ok;
@@ -525,9 +378,7 @@ Status SegmentLogImpl::close() {
   make_place(frame_bytes(0));
   active_.append(place_, FrameType::close, last, {});
   place_.offset += frame_bytes(0);
-  wanted_power_ = last + 1;  // no record asks for it, so it is asked for by hand
-  flush_group();
-  wanted_power_ = last;
+  flush_group(Durability::power);
   return failure_;
 }
 

@@ -1,9 +1,11 @@
-// The class behind SegmentLog::open(). Private to segment_log.cc and log_open.cc.
+// The class behind SegmentLog::open(). Private to segment_log.cc, group_commit.cc and log_open.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +18,41 @@
 
 namespace wq {
 
+inline uint64_t to_us(int64_t ns) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, ns)) / 1'000;
+}
+
+constexpr uint64_t align_to_block(uint64_t offset) {
+  return (offset + io_block_bytes - 1) / io_block_bytes * io_block_bytes;
+}
+
 // What open() hands over: verified segments, and the parts that the log goes on with.
 struct OpenedLog {
   LogRecovery recovery;
   std::vector<LogSegment> segments;
   std::unique_ptr<SparePool> spares;
   std::unique_ptr<IoQueue> queue;
+  std::unique_ptr<IoQueue> barrier_queue;
   Lsn next_lsn = 1;
+};
+
+// A step that one thread does for many, and those who sleep until it is over. Who comes too late
+// for the step under way sleeps until the next one is over. So there are two sets of sleepers, by
+// parity of the step's number, and nobody is woken who could only go back to sleep.
+struct Turn {
+  bool taken = false;
+  uint64_t number = 0;  // of the step under way, or of the last one
+  Lsn last = 0;         // the newest record that it covers
+  // Without those who were woken and do not run yet: they will not take a turn.
+  std::array<uint32_t, 2> sleepers{};
+  std::array<uint64_t, 2> rounds{};  // how often all sleepers of the set were woken
+  std::array<CondVar, 2> over;
+
+  // The step whose end tells about this record.
+  uint64_t covering(Lsn lsn) const { return taken && last >= lsn ? number : number + 1; }
+  void begin(Lsn newest);
+  // Who sleeps in this set is woken by the caller, once the lock is given up; null: nobody sleeps.
+  CondVar* release(uint64_t step);
 };
 
 class SegmentLogImpl final : public SegmentLog {
@@ -64,14 +94,19 @@ class SegmentLogImpl final : public SegmentLog {
   void want(Lsn lsn, Durability level) WQ_REQUIRES(mutex_);
   bool wants_unmet() const WQ_REQUIRES(mutex_);
   bool flush_is_due(int64_t now_ns) const WQ_REQUIRES(mutex_);
-  // Writes what is buffered, at the level that is wanted. Gives the lock up during I/O. Returns how
-  // long that took.
-  int64_t flush_group() WQ_REQUIRES(mutex_);
-  Status write_flight(bool power, WriteOutcome* outcome);
-  void finish_group(uint64_t group) WQ_REQUIRES(mutex_);
-  Status account(const WriteOutcome& outcome, bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
+  bool may_flush(Durability level) const WQ_REQUIRES(mutex_);
+  std::optional<Durability> possible_flush() const WQ_REQUIRES(mutex_);
+  // Writes what is buffered, at this level. Gives the lock up during I/O. Returns how long it took.
+  int64_t flush_group(Durability level) WQ_REQUIRES(mutex_);
+  void take_flight(bool power) WQ_REQUIRES(mutex_);
+  Status end_write(Status status, const WriteOutcome& outcome, bool power) WQ_REQUIRES(mutex_);
+  void end_barrier(const Status& status) WQ_REQUIRES(mutex_);
+  Status account(const WriteOutcome& outcome) WQ_REQUIRES(mutex_);
+  void count_flush(bool power, int64_t spent_ns) WQ_REQUIRES(mutex_);
   void fail(const Status& cause) WQ_REQUIRES(mutex_);
-  bool sleep_for_group(uint64_t group, int64_t* left_ns) WQ_REQUIRES(mutex_);
+  bool sleep_until_over(Turn& turn, uint64_t number, int64_t* left_ns) WQ_REQUIRES(mutex_);
+  CondVar* next_flusher() WQ_REQUIRES(mutex_);
+  void tell(bool write_over, bool barrier_over) WQ_REQUIRES(mutex_);
   void pass_turn_on() WQ_REQUIRES(mutex_);
   void wake_flusher_for_wants() WQ_REQUIRES(mutex_);
   void check_directory();
@@ -84,23 +119,22 @@ class SegmentLogImpl final : public SegmentLog {
   const std::unique_ptr<SparePool> spares_;
   std::function<void()> listener_;  // set before the first append
 
-  // By the flusher only, that is, by the thread that set flushing_.
+  // By who took write_ only.
   LogWriter writer_;
   AppendBuffer flight_;
+  // By who took barrier_ only.
+  const std::unique_ptr<IoQueue> barrier_queue_;
 
   // Rank: below the engine's mutex, above those of Io. Guards what follows; never held over I/O or
   // the listener.
   mutable Mutex mutex_;
-  std::array<CondVar, 2> group_done_;                         // by parity of the group
-  std::array<uint32_t, 2> sleepers_ WQ_GUARDED_BY(mutex_){};  // on group_done_
-  CondVar work_;                                              // the background flusher sleeps on it
+  Turn write_ WQ_GUARDED_BY(mutex_);    // a group goes to the kernel
+  Turn barrier_ WQ_GUARDED_BY(mutex_);  // and to the device
+  CondVar work_;                        // the background flusher sleeps on it
   AppendBuffer active_ WQ_GUARDED_BY(mutex_);
   SegmentPlace place_ WQ_GUARDED_BY(mutex_);        // of the next frame
   uint64_t growing_seq_ WQ_GUARDED_BY(mutex_) = 0;  // the newest segment made without a spare
-  bool flushing_ WQ_GUARDED_BY(mutex_) = false;
-  uint64_t group_ WQ_GUARDED_BY(mutex_) = 0;  // number of the group in flight, or of the last one
-  bool flight_power_ WQ_GUARDED_BY(mutex_) = false;
-  Lsn flight_last_ WQ_GUARDED_BY(mutex_) = 0;
+  uint64_t written_seq_ WQ_GUARDED_BY(mutex_) = 0;  // the segment that the last group ended in
   uint64_t flight_bytes_ WQ_GUARDED_BY(mutex_) = 0;
   Lsn wanted_power_ WQ_GUARDED_BY(mutex_) = 0;
   Lsn wanted_process_ WQ_GUARDED_BY(mutex_) = 0;

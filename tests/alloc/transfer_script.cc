@@ -1,5 +1,5 @@
-// A store that is made by an import: the head, a queue with a schedule, jobs of every kind, rows,
-// the end; and then it is worked on.
+// A store that is made by an import: the head, a queue with a schedule, what stands beside jobs,
+// jobs of every kind, rows, the end; and then it is worked on.
 #include <string_view>
 
 #include "alloc/alloc_script.h"
@@ -43,6 +43,38 @@ int32_t queue(World& w) {
   record.schedules = &schedule;
   record.schedules_count = 1;
   return wq_import_queue(w.store, &record, &w.imported, &w.err);
+}
+int32_t flows(World& w) {
+  wq_flow_status status = WQ_FLOW_STATUS_INIT;
+  status.flow = 50;
+  status.total = status.done = 2;
+  status.created_ms = noon_ms;
+  wq_flow_record record = WQ_FLOW_RECORD_INIT;
+  record.status = &status;
+  return wq_import_flows(w.store, &record, 1, sizeof record, &w.err);
+}
+int32_t keys(World& w) {
+  wq_key_record record = WQ_KEY_RECORD_INIT;
+  record.key = text("an idempotency key that is longer than a small string");
+  record.job_id = 60;
+  record.until_ms = noon_ms;
+  return wq_import_keys(w.imported, &record, 1, sizeof record, &w.err);
+}
+int32_t history(World& w) {
+  wq_done_job record = WQ_DONE_JOB_INIT;
+  record.id = 61;
+  record.generation = 5;
+  record.priority = 100;
+  record.attempts = 1;
+  record.enqueued_ms = record.leased_ms = record.done_ms = noon_ms;
+  record.result = text("a result that is longer than a small string");
+  return wq_import_history(w.imported, &record, 1, sizeof record, &w.err);
+}
+int32_t rate_keys(World& w) {
+  wq_rate_key_record record = WQ_RATE_KEY_RECORD_INIT;
+  record.key = text("a rate key that is longer than a small string");
+  record.cool_until_ms = noon_ms;
+  return wq_import_rate_keys(w.imported, &record, 1, sizeof record, &w.err);
 }
 int32_t jobs(World& w) {
   const wq_header header = {text("name"), text("value")};
@@ -111,6 +143,10 @@ const Script steps = {
     {"open an empty store", open_store},
     {"import begin", begin},
     {"import queue", queue, nullptr, nullptr, false, true},
+    {"import flows", flows},
+    {"import keys", keys},
+    {"import history", history},
+    {"import rate keys", rate_keys},
     {"import jobs", jobs},
     {"import kv", rows},
     {"import end", end},

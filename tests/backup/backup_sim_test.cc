@@ -1,7 +1,9 @@
 // Backup and restore on a simulated disk: what comes back, a crash after every event, each
 // operation failing in turn, a disk of every size, and damage of each file.
 #include <algorithm>
+#include <cstdio>
 #include <functional>
+#include <utility>
 
 #include "backup/backup_world.h"
 #include "base/hash.h"
@@ -84,6 +86,25 @@ TEST_F(BackupSim, EveryStateComesBack) {
   expect_restored(world_, "restored");
   expect_source_works(*engine_);
   EXPECT_TRUE(verify_backup(world_.io(), "backup", {}).ok()) << "it must not have been touched";
+}
+
+// Also of the jobs that nobody has waited for yet.
+TEST_F(BackupSim, HasWhatIsNotDurableYet) {
+  CallOptions call;
+  call.durability = static_cast<uint32_t>(Durability::memory);
+  const Result<QueueId> queue = engine_->open_queue("bulk", {}, 0, false, call);
+  JobSpec spec;
+  spec.payload = as_bytes(std::string_view("in memory"));
+  JobId id = 0;
+  ASSERT_TRUE(engine_->enqueue(queue.value(), spec, call, id).ok());
+  make_backup();
+  EXPECT_EQ(report_.last_lsn, engine_->stats().last_lsn);
+  ASSERT_TRUE(restore_backup(world_.io(), "backup", "restored", {}).ok());
+  auto opened = world_.open_restored("restored");
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  CallOptions again;
+  const Result<QueueId> restored = (*opened)->open_queue("bulk", {}, 0, false, again);
+  EXPECT_TRUE((*opened)->get(restored.value(), id).ok());
 }
 
 // Where the checkpoint holds everything the log has nothing to add, and still must be one.
@@ -196,7 +217,13 @@ TEST_F(BackupSim, CrashAfterEachEventOfABackup) {
   int refused = 0;
   SimHistory history(world_.disk);
   while (history.step()) {
-    for (const CrashImage& image : images) {
+    std::vector<CrashImage> all(std::begin(images), std::end(images));
+    if (history.disk().has_file("backup/BACKUP")) {  // its name, but of the others any
+      for (uint64_t seed = 10; seed < 30; ++seed) {
+        all.push_back({CrashData::all, CrashNames::random, 512, seed});
+      }
+    }
+    for (const CrashImage& image : all) {
       auto world = world_.after(history.disk().image(image));
       SCOPED_TRACE("event " + std::to_string(history.event()));
       {
@@ -211,6 +238,8 @@ TEST_F(BackupSim, CrashAfterEachEventOfABackup) {
         expect_restored(*world, "restored");
       } else {
         ++refused;
+        // The manifest gets its name last: where it is, everything is.
+        ASSERT_FALSE(world->has("backup/BACKUP")) << restored.status().message();
         const Code code = restored.status().code();
         ASSERT_TRUE(code == Code::not_found || code == Code::corrupt)
             << restored.status().message();
@@ -368,15 +397,18 @@ TEST_F(BackupSim, AFullDisk) {
   EXPECT_GT(refused, 10);
   const std::vector<std::string> with_backup = world_.disk.files();
   refused = 0;
+  bool looked = false;  // before anything was copied
   for (uint64_t room = 0;; room += 4096) {
     world_.disk.set_capacity(used_bytes() + room);
     auto made = restore_backup(world_.io(), "backup", "restored", {});
     if (made.ok()) break;
     ++refused;
     ASSERT_EQ(made.status().code(), Code::no_space) << made.status().message();
+    looked |= made.status().message().find("nothing was written") != std::string::npos;
     ASSERT_EQ(world_.disk.files(), with_backup);
   }
   EXPECT_GT(refused, 3);
+  EXPECT_TRUE(looked);
   world_.disk.set_capacity(UINT64_MAX);
   expect_restored(world_, "restored");
   expect_source_works(*engine_);
@@ -452,6 +484,31 @@ TEST_F(BackupSim, DamageOfEachFileIsFoundFirst) {
   EXPECT_TRUE(verify_backup(world_.io(), "backup", {}).ok());
 }
 
+// A file that changes between the check and the copy of it, on a medium that is not at rest.
+TEST_F(BackupSim, AChangeBetweenTheCheckAndTheCopyIsNoticed) {
+  make_backup();
+  const uint64_t checked_bytes = report_.bytes;
+  for (const std::string& path : files_below(world_.disk, "backup")) {
+    if (path == "backup/BACKUP") continue;
+    SCOPED_TRACE(path);
+    const std::vector<std::byte> good = world_.disk.read_file(path);
+    bool changed = false;
+    const auto change = [&](uint64_t done_bytes, uint64_t) -> Status {
+      if (done_bytes < checked_bytes || std::exchange(changed, true)) return {};
+      std::vector<std::byte> bad = good;
+      bad[bad.size() / 2] ^= std::byte{1};
+      world_.disk.write_file(path, bad);
+      return {};
+    };
+    auto restored = restore_backup(world_.io(), "backup", "restored", change);
+    EXPECT_TRUE(changed);
+    EXPECT_EQ(restored.status().code(), Code::corrupt);
+    EXPECT_NE(restored.status().message().find(path), std::string::npos);
+    EXPECT_FALSE(world_.has("restored"));
+    world_.disk.write_file(path, good);
+  }
+}
+
 // Damage of the source that a backup meets is not carried on as if it were right.
 TEST_F(BackupSim, DamageOfTheSourcesLogIsTold) {
   const std::vector<std::string> segments = files_below(world_.disk, "source/log");
@@ -500,6 +557,33 @@ TEST(BackupManifestText, NamesThatLeadElsewhereAreRefused) {
   }
 }
 
+// Under a checksum that is right.
+TEST(BackupManifestText, ImpossibleLinesAreRefused) {
+  const auto code_of = [](const std::function<void(BackupManifest&)>& change) {
+    BackupManifest manifest = sample_manifest();
+    change(manifest);
+    return decode_manifest(encode_manifest(manifest), "m").status().code();
+  };
+  EXPECT_EQ(code_of([](BackupManifest&) {}), Code::ok);
+  EXPECT_EQ(code_of([](BackupManifest& m) { std::swap(m.files[0], m.files[1]); }), Code::corrupt);
+  EXPECT_EQ(code_of([](BackupManifest& m) { m.files[1] = m.files[0]; }), Code::corrupt);
+  EXPECT_EQ(code_of([](BackupManifest& m) { m.checkpoint_lsn = m.last_lsn + 1; }), Code::corrupt);
+  EXPECT_EQ(code_of([](BackupManifest& m) { m.checkpoint_lsn = m.last_lsn = 0; }), Code::corrupt);
+  EXPECT_EQ(code_of([](BackupManifest& m) { m.created_ms = -1; }), Code::corrupt);
+  // Fewer files than it says.
+  const std::string good = encode_manifest(sample_manifest());
+  const size_t first = good.find("file ");
+  const size_t second = good.find("file ", first + 1);
+  const std::string fewer = good.substr(0, first) + good.substr(second, good.find("end ") - second);
+  char end[40];
+  constexpr uint64_t manifest_seed = 0x77712d6261636b75;  // as docs/FORMAT.md has it
+  std::snprintf(end, sizeof end, "end 2 %016llx\n",
+                static_cast<unsigned long long>(hash64(as_bytes(fewer), manifest_seed)));
+  EXPECT_EQ(decode_manifest(fewer + end, "m").status().code(), Code::corrupt);
+  end[4] = '1';
+  EXPECT_TRUE(decode_manifest(fewer + end, "m").ok());
+}
+
 TEST(BackupManifestText, NewerOnesAreRefused) {
   BackupManifest manifest = sample_manifest();
   manifest.format.version = store_format_version + 1;
@@ -507,6 +591,9 @@ TEST(BackupManifestText, NewerOnesAreRefused) {
   manifest = sample_manifest();
   manifest.format.incompatible = 1;
   EXPECT_EQ(decode_manifest(encode_manifest(manifest), "m").status().code(), Code::version);
+  std::string newer = encode_manifest(sample_manifest());
+  newer[newer.find('1')] = '2';
+  EXPECT_EQ(decode_manifest(newer, "m").status().code(), Code::version);
   auto next = decode_manifest("wq backup 2\nwhatever", "m");
   EXPECT_EQ(next.status().code(), Code::version);
   EXPECT_NE(next.status().message().find("newer library"), std::string::npos);

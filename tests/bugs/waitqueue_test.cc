@@ -104,5 +104,44 @@ TEST(A7, C06_OneOfTwoReplaysWins) {
   store.expect_sound();
 }
 
+// A.7 case 11: two sweeps at the same moment take a lease back once, and the retry is due when the
+// policy says. There a late release with the old token removes the retry; here it is stale.
+TEST(A7, C11_TwoSweepsTakeALeaseBackOnce) {
+  constexpr uint64_t rounds = 300;
+  EngineHarness harness(small_store());
+  ASSERT_TRUE(harness.open().ok());
+  Engine& engine = harness.engine();
+  QueueConfig config;
+  config.lease_ms = 1'000;
+  config.max_retries = 1'000;
+  config.backoff = Backoff{};
+  config.backoff.kind = BackoffKind::fixed;
+  config.backoff.base_ms = 100;
+  const QueueId q =
+      harness.queue("q", config, config_lease_ms | config_max_retries | config_backoff);
+  const JobId id = harness.enqueue(q, "j");
+  StartLine line;
+  const auto sweep = [&](int round) {
+    line.wait(round);
+    EXPECT_TRUE(engine.tick().ok());
+  };
+  for (uint64_t round = 0; round < rounds; ++round) {
+    const JobView held = harness.lease(q).at(0);
+    harness.clock().advance(1'000);
+    std::thread other([&] { sweep(static_cast<int>(round)); });
+    sweep(static_cast<int>(round));
+    other.join();
+    ASSERT_EQ(engine.queue_stats(q).value().totals.expired, round + 1);
+    ASSERT_EQ(harness.ack(q, id, held.generation), Code::stale);
+    ASSERT_EQ(harness.nack(q, id, held.generation), Code::stale);
+    const JobView waits = engine.get(q, id).value();
+    ASSERT_EQ(waits.state, JobState::delayed);
+    ASSERT_EQ(waits.attempts, round + 1);
+    ASSERT_EQ(waits.due_ms, harness.clock().wall_ms() + 100);
+    harness.clock().advance(100);
+  }
+  harness.expect_sound();
+}
+
 }  // namespace
 }  // namespace wq

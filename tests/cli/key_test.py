@@ -1,5 +1,6 @@
 """wq push with keys, wq key, and keys in export and import."""
 
+import json
 import unittest
 
 from cli_case import CliCase
@@ -80,6 +81,22 @@ class Keys(CliCase):
         self.wq("push", "--unique", "u", "x", code=8)
         self.wq("push", "--once", "o", "x", code=8)
         self.assertIn(b'"rule":"debounce"', self.wq("export").out)
+
+    def test_a_thousand_and_one_ids_move_in_two_parts(self):
+        """WaitQueue A.7 case 13. An import brings in up to 1,000 jobs with one change: an id of
+        either part is refused afterwards, and the order is that of before."""
+        lines = [json.dumps({"payload": f"task-{i}", "unique": {"key": f"task-{i}"}})
+                 for i in range(1001)]
+        self.wq("push", "--format", "jsonl", stdin="\n".join(lines).encode())
+        exported = self.wq("export").out
+        self.store = self.path("second")
+        self.wq("import", stdin=exported)
+        self.wq("verify")
+        for known in ("task-0", "task-999", "task-1000"):
+            self.wq("push", "--unique", known, "again", code=8)
+        self.assertEqual(self.counts(), {"ready": 1001})
+        self.assertEqual(self.payloads(), [b"task-%d" % i for i in range(1001)])
+        self.assertEqual(len(self.push("new", options=("--unique", "task-1001"))), 1)
 
 
 if __name__ == "__main__":

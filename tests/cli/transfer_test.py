@@ -18,6 +18,32 @@ class Transfer(CliCase):
         self.wq("queue", "pause", "other")
         self.wq("kv", "put", "a", "1", "--ttl", "1h")
         self.wq("kv", "put", "b", stdin=b"\xff\x00")
+        self.fill_rows()
+
+    def fill_rows(self):
+        """What is beside jobs and kv rows: a batch, a key whose job has ended, a done job, a rate
+        key that is used up and counts an exception."""
+        self.wq("queue", "set", "rows", "--keep-done", "5", "--key-rate", "10/1h",
+                "--throttle", "3/1h")
+        self.number = self.wq("batch", "create", "--complete-queue", "rows",
+                              "--complete", "all done").lines[0]
+        member = ("push", "-q", "rows", "--batch", self.number)
+        self.wq(*member, "--once", "request", "ended")
+        self.wq("ack", self.pulled("rows"), "--result", "42")
+        self.wq(*member, "--rate-key", "host", "member")
+        self.wq("nack", self.pulled("rows"), "--delay", "1h")
+        self.wq("batch", "seal", self.number)
+
+    def pulled(self, queue):
+        return self.wq("pull", "-q", queue, "--payload", "/dev/null").lines[0]
+
+    def check_rows(self):
+        again = self.wq("push", "-q", "rows", "--once", "request", "ended", code=8)
+        done = self.json("history", "-q", "rows")[0]
+        self.assertEqual(again.lines[0], str(done["id"]))
+        self.assertEqual(done["result"], "42")
+        batch = self.json("batch", "show", self.number)[0]
+        self.assertEqual((batch["state"], batch["pending"], batch["done"]), ("sealed", 1, 1))
 
     def test_the_same_bytes_again(self):
         self.fill()
@@ -32,6 +58,20 @@ class Transfer(CliCase):
             del head["lsn"]
         self.assertEqual(heads[0], heads[1])
         self.assertEqual(self.push("new", queue="mail")[0], heads[0]["next_job_id"])
+        self.check_rows()
+
+    def test_rows_that_are_wrong(self):
+        self.fill()
+        good = self.wq("export").out
+        kinds = (b'"batch_id":', b'"idempotency_key":', b'"done_job":', b'"used_rate_key":')
+        for number, kind in enumerate(kinds):
+            lines = good.split(b"\n")
+            at = next(i for i, line in enumerate(lines) if kind in line)
+            for change, word in ((lines[at][:-1] + b',"more":1}', "more"), (b"", "line"),
+                                 (lines[at] + b"\n" + lines[at], "twice")):
+                self.store = self.path(f"bad-{number}-{word}")
+                text = b"\n".join(lines[:at] + [change] + lines[at + 1:])
+                self.assertIn(word, self.wq("import", stdin=text, code=2).err)
 
     def test_leases_do_not_move(self):
         self.push("a", "b")
@@ -85,6 +125,7 @@ class Transfer(CliCase):
         self.wq("repair", "--salvage", new, code=8)
         self.store = new
         self.assertEqual(self.wq("export").out.split(b"\n")[1:], before)
+        self.check_rows()
 
 
 if __name__ == "__main__":

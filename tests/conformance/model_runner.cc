@@ -19,6 +19,7 @@ constexpr std::string_view not_found = "error WQ_E_NOT_FOUND";
 const std::set<std::string, std::less<>> readers{
     "get",         "stats",        "config",     "explain",     "queue_explain", "errors",
     "history_get", "history_list", "dead_list",  "dead_get",    "queues",        "store_stats",
+    "store_keys",
     "metrics",     "verify",       "recovery",   "kv_get",      "kv_put",        "kv_add",
     "kv_erase",    "kv_list",      "lock_take",  "lock_extend", "lock_release",  "cron_get",
     "cron_list",   "cron_next",    "events",     "key_holder",  "flow_status",   "flow_list",
@@ -513,9 +514,9 @@ bool ModelRunner::lease(const Line& line, Rows& rows) {
   if (draining_ || line.has("cancelled")) return true;
   const auto max_jobs = static_cast<size_t>(line.number_of("max_jobs", 1));
   const int64_t wait_ms = line.number_of("wait_ms");
-  std::vector<model::Pick> picks = model_.pick(queues, max_jobs);
+  std::vector<model::Pick> picks = model_.pick(queues, max_jobs, now_);
   while (picks.empty() && pass_time(wait_ms < 0 ? for_ever_ms : wait_ms)) {
-    picks = model_.pick(queues, max_jobs);
+    picks = model_.pick(queues, max_jobs, now_);
   }
   rows = {paused == queues.size() ? "paused" : disabled == queues.size() ? "disabled" : "empty"};
   if (picks.empty()) return true;
@@ -666,7 +667,7 @@ bool ModelRunner::job_op(const Line& line, Rows& rows) {
   if (line.op == "reprioritise") return reprioritise(line, queue, job, rows);
   if (line.op == "cancel") {
     const bool dead = known_job->state == JobState::dead;
-    if (!dead) model_.cancel(queue, job.id);
+    if (!dead) model_.cancel(queue, job.id, now_);
     rows = {dead ? "conflict" : "ok"};
     return true;
   }
@@ -701,7 +702,7 @@ bool ModelRunner::dead_entry(const Line& line, Rows& rows) {
   if (!there) return true;
   if (line.op == "dead_get") rows.push_back(job_row(queue, *letter));
   if (line.op == "dead_replay") model_.replay(queue, job.id, ++last_generation_, now_);
-  if (line.op == "dead_remove") model_.remove_dead(queue, job.id);
+  if (line.op == "dead_remove") model_.remove_dead(queue, job.id, now_);
   return true;
 }
 

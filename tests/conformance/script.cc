@@ -205,16 +205,18 @@ std::uint32_t value_of_word(const Words& words, const std::string& word) {
 
 const Words states{"none", "ready", "delayed", "leased", "running", "dead"};
 const Words reasons{"none",           "failed",    "lease_expired", "timeout",     "retry_until",
-                    "max_exceptions", "cancelled", "expired",       "unknown_type"};
+                    "max_exceptions", "cancelled", "expired",       "unknown_type", "unreadable"};
 const Words backoffs{"none", "fixed", "exponential", "list"};
 const Words uniques{"none", "started", "done", "gone"};
+const Words overlaps{"park", "release", "skip"};
 const Words key_kinds{"none", "unique", "debounce", "idempotency"};
 const Words durabilities{"none", "memory", "process", "power"};
 const Words statuses{"active", "paused", "disabled"};
 const Words events{"none",          "queued",     "promoted",    "leased",         "confirmed",
                    "acked",         "nacked",     "released",    "expired",        "dead",
                    "replayed",      "cancelled",  "cleared",     "queue_declared", "queue_changed",
-                   "queue_deleted", "checkpoint", "job_expired", "dropped",        "flow_finished"};
+                   "queue_deleted", "checkpoint", "job_expired", "dropped",        "flow_finished",
+                   "key_cools",     "skipped"};
 
 std::string bit_words(std::uint32_t bits,
                       const std::vector<std::pair<std::uint32_t, std::string_view>>& names) {
@@ -231,6 +233,7 @@ const std::vector<std::pair<std::uint32_t, std::string_view>> causes{
     {WQ_WHY_DELAYED, "delayed"}, {WQ_WHY_PAUSED, "paused"}, {WQ_WHY_DISABLED, "disabled"},
     {WQ_WHY_SLOTS, "slots"},     {WQ_WHY_BEHIND, "behind"}, {WQ_WHY_HELD, "held"},
     {WQ_WHY_LATE, "late"},       {WQ_WHY_DEAD, "dead"},     {WQ_WHY_STOPPED, "stopped"},
-    {WQ_WHY_EMPTY, "empty"},     {WQ_WHY_GROUP, "group"},   {WQ_WHY_RATE, "rate"}};
+    {WQ_WHY_EMPTY, "empty"},     {WQ_WHY_GROUP, "group"},   {WQ_WHY_RATE, "rate"},
+    {WQ_WHY_COOLING, "cooling"}};
 
 }  // namespace conformance

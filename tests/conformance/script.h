@@ -55,7 +55,8 @@ std::string queue_word(std::string_view name);
 // Words for constants: the position in the table of a kind is the value.
 using Words = std::vector<std::string_view>;
 std::uint32_t value_of_word(const Words& words, const std::string& word);
-extern const Words states, reasons, backoffs, uniques, key_kinds, durabilities, statuses, events;
+extern const Words states, reasons, backoffs, uniques, overlaps;
+extern const Words key_kinds, durabilities, statuses, events;
 
 // Names of the bits that are set, joined by ','.
 std::string bit_words(std::uint32_t bits,

@@ -177,6 +177,9 @@ TEST(Transfer, AnUnfinishedImportIsSeen) {
     EXPECT_EQ(harness.engine().open_queue("mail", {}, 0, true, call).status().code(),
               Code::conflict);
     EXPECT_EQ(harness.engine().import_begin(1, 1, call).code(), Code::conflict);
+    EXPECT_EQ(harness.engine().queue_stats(1).status().code(), Code::conflict);
+    JobId id = 0;
+    EXPECT_EQ(harness.engine().enqueue(1, {}, call, id).code(), Code::conflict);
     ExportVisitor visitor;
     EXPECT_EQ(harness.engine().export_store({}, visitor).code(), Code::conflict);
     harness.expect_sound();

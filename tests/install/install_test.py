@@ -139,23 +139,6 @@ class InstallTest:
                     raise Failed(f"{program}: needs libwq.so: {needs}")
                 self.use(program, {"LD_LIBRARY_PATH": directory} if needs else None)
 
-    def relay_guide(self):
-        """The program of docs/guides/offline.md builds with what is installed."""
-        if not self.args.cli:
-            return
-        with open(os.path.join(ROOT, "docs", "guides", "offline.md"), encoding="utf-8") as file:
-            code = re.search(r"```cpp\n(.*?)```", file.read(), re.DOTALL).group(1)
-        source = os.path.join(self.work, "relay_guide.cc")
-        with open(source, "w", encoding="utf-8") as file:
-            # The includes end with an empty line.
-            file.write(code.replace("\n\n", "\nvoid use(wq_store* store) {\n", 1) +
-                       "}\nint main() {}\n")
-        directory = self.library_directory()
-        environment = {"PKG_CONFIG_PATH": os.path.join(directory, "pkgconfig")}
-        flags = shlex.split(run(["pkg-config", "--cflags", "--libs", "wq-relay"], environment))
-        run([self.args.cxx, "-std=c++20", source, "-o", os.path.join(self.work, "relay_guide"),
-             *flags, "-lhiredis"])
-
     def add_subdirectory(self):
         build = os.path.join(self.args.build, "subproject")
         launcher = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={self.args.ccache}"
@@ -180,8 +163,7 @@ def main():
     test = InstallTest(args)
     try:
         for step in (test.install, test.components, test.find_package,
-                     test.other_version_is_refused, test.pkg_config, test.relay_guide,
-                     test.add_subdirectory):
+                     test.other_version_is_refused, test.pkg_config, test.add_subdirectory):
             step()
             print(f"{step.__name__}: ok", flush=True)
     except Failed as failure:

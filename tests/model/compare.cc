@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/compare_flow.h"
+#include "model/compare_gates.h"
+
 namespace wq::model {
 namespace {
 
@@ -27,6 +30,7 @@ std::string compare_body(const std::string& what, const JobView& view, const Job
   const Envelope& got = envelope.value();
   if (as_text(got.payload) != job.spec.payload) return what + "payload differs";
   WQ_SAME(what + "enqueued_ms", got.enqueued_ms, job.enqueued_ms);
+  WQ_SAME_OR_SAY(compare_gate_traits(what, got.traits, job.spec.gate));
   WQ_SAME(what + "headers", got.headers.size(), job.spec.headers.size());
   for (size_t i = 0; i < got.headers.size(); ++i) {
     if (as_text(got.headers[i].name) != job.spec.headers[i].first ||
@@ -73,6 +77,7 @@ std::string compare_view(const JobView& view, const Queue& queue, const Job& job
   }
   if (!same_error(view.last_error, job.error)) return what + "last error differs";
   WQ_SAME_OR_SAY(compare_deadline(what, view, job, now));
+  WQ_SAME_OR_SAY(compare_flow_view(what, view, job));
   return compare_body(what, view, job);
 }
 
@@ -101,6 +106,11 @@ std::string compare_totals(const std::string& name, const QueueTotals& got,
   WQ_SAME(what + "replayed", got.replayed, expected.replayed);
   WQ_SAME(what + "cancelled", got.cancelled, expected.cancelled);
   WQ_SAME(what + "cleared", got.cleared, expected.cleared);
+  WQ_SAME(what + "jobs_expired", got.jobs_expired, expected.jobs_expired);
+  WQ_SAME(what + "dropped", got.dropped, expected.dropped);
+  WQ_SAME(what + "dead_dropped", got.dead_dropped, expected.dead_dropped);
+  WQ_SAME(what + "chain_cut", got.chain_cut, expected.chain_cut);
+  WQ_SAME(what + "skipped", got.skipped, expected.skipped);
   return {};
 }
 
@@ -123,6 +133,7 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
   for (const auto& [job_id, job] : queue.jobs) {
     const Result<JobView> view = engine.get(id, job_id);
     if (!view.ok()) return where(queue, job) + view.status().message();
+    WQ_SAME_OR_SAY(compare_stop(where(queue, job), view.value(), model, job));
     WQ_SAME(what + "queue_name", view.value().queue_name, queue.name);
     WQ_SAME_OR_SAY(compare_view(view.value(), queue, job, now));
   }
@@ -133,6 +144,7 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
             queue.count(static_cast<JobState>(i)));
   }
   WQ_SAME_OR_SAY(compare_totals(queue.name, stats.value().totals, queue.totals));
+  WQ_SAME_OR_SAY(compare_gate_stats(stats.value(), queue, now));
   if (options.ages) {
     WQ_SAME(what + "oldest_ready_age_ms", stats.value().oldest_ready_age_ms,
             oldest_ready_age_ms(queue, now));
@@ -190,15 +202,19 @@ std::string compare_state(Engine& engine, Model& model, Now now, const CompareOp
     WQ_SAME("queue '" + queue.name + "': id", opened.value(), id);
     WQ_SAME_OR_SAY(compare_queue(engine, id, model, now, options));
   }
-  return {};
+  return compare_flows(engine, model, now);
 }
 
 std::string compare_by_draining(Engine& engine, Model& model, Now now, size_t leases_max) {
   constexpr uint32_t batch = 13;
   size_t leases = model.expired(INT64_MAX).size();
   for (auto& [id, queue] : model.queues) {
+    if (queue.gates.used) {
+      WQ_SAME_OR_SAY(drain_gates(engine, model, id, now));
+      continue;
+    }
     while (leases + batch <= leases_max) {
-      const std::vector<Pick> picks = model.pick({id}, batch);
+      const std::vector<Pick> picks = model.pick({id}, batch, now);
       LeaseRequest request;
       request.queues = std::span(&id, 1);
       request.max_jobs = batch;
@@ -213,11 +229,13 @@ std::string compare_by_draining(Engine& engine, Model& model, Now now, size_t le
       leases += jobs.size();
       for (size_t i = 0; i < jobs.size(); ++i) {
         WQ_SAME("drain of '" + queue.name + "': next job", jobs[i].id, picks[i].id);
-        model.lease(id, jobs[i].id, jobs[i].generation, queue.config.lease_ms, now);
+        const int64_t lease_ms = lease_length_ms(queue, queue.jobs.at(jobs[i].id));
+        model.lease(id, jobs[i].id, jobs[i].generation, lease_ms, now);
         WQ_SAME_OR_SAY(compare_view(jobs[i], queue, queue.jobs.at(jobs[i].id), now));
       }
     }
   }
+  due_work(engine, model, now).apply(model, now);  // jobs that did not start in time
   return {};
 }
 

@@ -79,5 +79,34 @@ TEST(Found, DueJobsBehindColdOnesDoNotStopTheStore) {
   }
 }
 
+// The barrier of RocksDB's manifest failed, the record was there all the same, and RocksDB had
+// removed the files that it names: the store could not be opened any more.
+TEST(Found, FilesThatAFailedManifestMayNameAreKept) {
+  for (uint64_t skip = 0;; ++skip) {
+    SCOPED_TRACE(skip);
+    HarnessOptions options;
+    options.store = StoreKind::sim_rocks;
+    options.batch_rows_max = 4;  // files, not a batch
+    EngineHarness harness(options);
+    ASSERT_TRUE(harness.open().ok());
+    const QueueId q = harness.queue("q");
+    for (int i = 0; i < 20; ++i) harness.enqueue(q, "a job");
+    SimFault fault{.ops = sim_syncs, .path = "MANIFEST", .skip = skip, .keep_data = true};
+    const size_t number = harness.disk().inject(fault);
+    const Status status = harness.engine().checkpoint();
+    if (harness.disk().fault_hits(number) == 0) {
+      ASSERT_GT(skip, 0u);
+      break;
+    }
+    EXPECT_FALSE(status.ok());
+    EXPECT_FALSE(harness.close().ok());
+    harness.disk().clear_faults();
+    const Status opened = harness.open();
+    ASSERT_TRUE(opened.ok()) << opened.message();
+    EXPECT_EQ(harness.lease(q, 100).size(), 20u);
+    harness.expect_sound();
+  }
+}
+
 }  // namespace
 }  // namespace wq

@@ -50,13 +50,14 @@ struct Head {
   uint64_t ok;
   uint64_t op;
   std::array<uint64_t, rare_count> rare;
+  std::array<uint64_t, op_kind_count> ops;
 };
 
 [[noreturn]] void child(const Stream& stream, int fd, unsigned seconds) {
   ::signal(SIGALRM, SIG_DFL);
   ::alarm(seconds);
   const Outcome outcome = run_here(stream);
-  const Head head{outcome.ok, outcome.op, outcome.rare};
+  const Head head{outcome.ok, outcome.op, outcome.rare, outcome.ops};
   write_all(fd, &head, sizeof head);
   write_all(fd, outcome.message.data(), outcome.message.size());
   std::fflush(nullptr);
@@ -97,6 +98,7 @@ Outcome run_isolated(const Stream& stream, unsigned seconds) {
   outcome.ok = head.ok != 0;
   outcome.op = head.op;
   outcome.rare = head.rare;
+  outcome.ops = head.ops;
   outcome.message = told.substr(sizeof head);
   return outcome;
 }

@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wq::model {
 namespace {
@@ -16,6 +17,11 @@ bool is_held(const Job& job) {
 void set_deadline(Job& job, int64_t length_ms, Now now) {
   job.deadline_ms = now.wall_ms + length_ms;
   job.expires_ms = now.run_ms + length_ms;
+}
+
+bool is_among(const std::vector<Pick>& picks, QueueId queue, JobId id) {
+  return std::any_of(picks.begin(), picks.end(),
+                     [&](const Pick& pick) { return pick.queue == queue && pick.id == id; });
 }
 
 struct Timed {
@@ -103,15 +109,28 @@ void Model::configure(QueueId queue, const QueueConfig& config) {
   queues.at(queue).config.version = version + 1;
 }
 
+QueueId Model::id_of(const Queue& queue) const {
+  for (const auto& [id, each] : queues) {
+    if (&each == &queue) return id;
+  }
+  return 0;
+}
+
 uint64_t Model::clear(QueueId queue_id, uint32_t states) {
   Queue& queue = queues.at(queue_id);
   std::vector<JobId> ids;
   for (const auto& [id, job] : queue.jobs) {
     if (states & state_bit(job.state)) ids.push_back(id);
   }
-  for (const JobId id : ids) end(queue, queue.jobs.at(id));
+  for (const JobId id : ids) end(queue, queue.jobs.at(id), EndReason::cleared, Now());
   queue.totals.cleared += ids.size();
   return ids.size();
+}
+
+void Model::remove(QueueId queue) {
+  clear(queue, clearable_states);
+  std::erase_if(schedules, [&](const auto& entry) { return entry.second.queue == queue; });
+  queues.erase(queue);
 }
 
 // ---- between the states
@@ -119,13 +138,9 @@ uint64_t Model::clear(QueueId queue_id, uint32_t states) {
 void Model::leave(Queue& queue, Job& job) {
   if (job.state == JobState::ready) take_out(queue.ready[job.spec.priority], job.id);
   if (job.state == JobState::dead) take_out(queue.dead, job.id);
-  job.state = JobState::gone;
+  const JobState from = std::exchange(job.state, JobState::gone);
   job.due_ms = job.deadline_ms = job.expires_ms = 0;
-}
-
-void Model::end(Queue& queue, Job& job) {
-  leave(queue, job);
-  queue.jobs.erase(job.id);
+  if (queue.gates.used) gate_left(queue, job, from);
 }
 
 void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
@@ -133,6 +148,7 @@ void Model::make_ready(Queue& queue, Job& job, int64_t now_ms, bool front) {
   line.insert(front ? line.begin() : line.end(), job.id);
   job.state = JobState::ready;
   job.since_ms = now_ms;
+  if (queue.gates.used) gate_ready(queue, job);
 }
 
 void Model::make_ready_after(Queue& queue, Job& job, Now now, int64_t delay_ms, bool front) {
@@ -151,13 +167,16 @@ void Model::bury(Queue& queue, Job& job, int64_t now_ms, DeadReason reason) {
   job.since_ms = now_ms;
   job.reason = reason;
   ++queue.totals.dead;
+  if (job.spec.keys.rule != KeyRule::until_gone) free_key(id_of(queue), job);
+  fail_in_batch(job, Now{now_ms, 0});
 }
 
 void Model::lose_attempt(Queue& queue, Job& job, Now now, DeadReason reason, int64_t delay_ms,
                          bool front) {
   leave(queue, job);
-  if (job.attempts >= attempts_allowed(queue, job)) {
-    bury(queue, job, now.wall_ms, reason);
+  const DeadReason last = last_reason(queue, job, reason, now);
+  if (last != DeadReason::none) {
+    bury(queue, job, now.wall_ms, last);
     return;
   }
   ++job.failures;
@@ -165,23 +184,29 @@ void Model::lose_attempt(Queue& queue, Job& job, Now now, DeadReason reason, int
   if (delay_ms < 0) {
     delay_ms = backoff_ms(own ? job.spec.backoff : queue.config.backoff, job.failures);
   }
-  make_ready_after(queue, job, now, delay_ms, front);
+  again(queue, job, now, delay_ms, front);
 }
 
 // ---- jobs
 
 void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
+  reserve(id);
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs[id];
   job.id = id;
   job.spec = spec;
   job.enqueued_ms = now.wall_ms;
-  const int64_t delay_ms = spec.run_at_ms != 0 ? spec.run_at_ms - now.wall_ms : spec.delay_ms;
+  use_gates(queue, spec.gate);
+  take_keys(queue_id, job, now);  // sets the time of a debounced one
+  int64_t delay_ms = job.spec.delay_ms;
+  if (spec.run_at_ms != 0) delay_ms = spec.run_at_ms - now.wall_ms;
   make_ready_after(queue, job, now, std::max<int64_t>(0, delay_ms), false);
   ++queue.totals.enqueued;
+  join(job, now);
 }
 
-std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs) {
+// One that did not start in time is never leased.
+std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs, Now now) {
   std::vector<Pick> picks;
   for (const QueueId id : from) {
     const Queue& queue = queues.at(id);
@@ -195,6 +220,8 @@ std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs)
     for (const auto& [priority, line] : queue.ready) {
       for (const JobId job : line) {
         if (slots == 0) break;
+        const int64_t end_ms = expiry_ms(queue, queue.jobs.at(job));
+        if (end_ms != 0 && end_ms <= now.wall_ms) continue;
         picks.push_back(Pick{id, job});
         --slots;
       }
@@ -206,13 +233,17 @@ std::vector<Pick> Model::pick(const std::vector<QueueId>& from, size_t max_jobs)
 void Model::lease(QueueId queue_id, JobId id, Generation generation, int64_t lease_ms, Now now) {
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs.at(id);
+  if (queue.gates.used) gate_turn(queue, job);
   leave(queue, job);
   job.state = JobState::leased;
+  gate_charge(queue, job, now);
   ++job.attempts;
   job.generation = generation;
   job.leased_ms = now.wall_ms;
   set_deadline(job, lease_ms, now);
   ++queue.totals.leased;
+  const KeyRule rule = job.spec.keys.rule;
+  if (rule == KeyRule::until_started || rule == KeyRule::debounce) free_key(queue_id, job);
 }
 
 bool Model::holds(QueueId queue, JobId id, Generation generation) {
@@ -236,34 +267,44 @@ void Model::settle(QueueId queue_id, const Settlement& what, Now now) {
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs.at(what.id);
   if (!what.error.empty()) job.error = what.error;
+  const DeadReason told = what.reason != DeadReason::none ? what.reason : DeadReason::failed;
   switch (what.kind) {
     case Settle::ack:
       ++queue.totals.acked;
-      end(queue, job);
+      gate_success(queue, job);
+      keep_done(queue, job, what, now);
+      end(queue, job, EndReason::acked, now);
       break;
     case Settle::nack:
       ++queue.totals.nacked;
-      if (!what.no_exception) ++job.exceptions;
+      if (!what.no_exception) {
+        ++job.exceptions;
+        gate_exception(queue, job, now);
+      }
       if (what.priority >= 0) job.spec.priority = static_cast<uint8_t>(what.priority);
-      lose_attempt(queue, job, now, DeadReason::failed, what.delay_ms, what.front);
+      lose_attempt(queue, job, now, told, what.delay_ms, what.front);
       break;
     case Settle::fail:
       ++queue.totals.failed;
       leave(queue, job);
-      bury(queue, job, now.wall_ms, DeadReason::failed);
+      bury(queue, job, now.wall_ms, told);
       break;
     case Settle::release:
       ++queue.totals.released;
       --job.attempts;
       leave(queue, job);
-      make_ready_after(queue, job, now, what.delay_ms, what.front);
+      again(queue, job, now, what.delay_ms, what.front);
       break;
   }
 }
 
-void Model::cancel(QueueId queue, JobId id) {
-  end(queues.at(queue), *find(queue, id));
+void Model::cancel(QueueId queue, JobId id, Now now) {
+  end(queues.at(queue), *find(queue, id), EndReason::cancelled, now);
   ++queues.at(queue).totals.cancelled;
+}
+
+void Model::note_progress(QueueId queue, JobId id, const std::string& note) {
+  find(queue, id)->progress = note;
 }
 
 void Model::replay(QueueId queue, JobId id, Generation generation, Now now) {
@@ -274,11 +315,13 @@ void Model::replay(QueueId queue, JobId id, Generation generation, Now now) {
   job.generation = generation;
   ++job.replays;
   ++queues.at(queue).totals.replayed;
+  retake_key(queue, job, now);
   make_ready(queues.at(queue), job, now.wall_ms, false);
+  rejoin(job, now);
 }
 
-void Model::remove_dead(QueueId queue, JobId id) {
-  end(queues.at(queue), *find(queue, id));
+void Model::remove_dead(QueueId queue, JobId id, Now now) {
+  end(queues.at(queue), *find(queue, id), EndReason::cleared, now);
   ++queues.at(queue).totals.cleared;
 }
 
@@ -301,6 +344,21 @@ std::vector<Pick> Model::due(int64_t wall_ms) {
     for (const auto& [id, job] : queue.jobs) {
       if (job.state != JobState::delayed || job.due_ms > wall_ms) continue;
       timed.push_back(Timed{job.due_ms, Pick{queue_id, id}});
+    }
+  }
+  return in_time_order(std::move(timed));
+}
+
+std::vector<Pick> Model::overdue(int64_t wall_ms, size_t promoted) {
+  std::vector<Timed> timed;
+  std::vector<Pick> soon_ready = due(wall_ms);
+  soon_ready.resize(std::min(promoted, soon_ready.size()));
+  for (const auto& [queue_id, queue] : queues) {
+    for (const auto& [id, job] : queue.jobs) {
+      const bool ready = job.state == JobState::ready || is_among(soon_ready, queue_id, id);
+      const int64_t end_ms = ready ? expiry_ms(queue, job) : 0;
+      if (end_ms == 0 || end_ms > wall_ms) continue;
+      timed.push_back(Timed{end_ms, Pick{queue_id, id}});
     }
   }
   return in_time_order(std::move(timed));

@@ -3,6 +3,7 @@
 //
 //   WQ_SEEDS=n             streams per test instead of the default
 //   WQ_LONG=1              fifty times the default
+//   WQ_STREAM_SECONDS=n    a stream may take so long
 //   WQ_MODEL_REPLAY=file   run the stream in the file, as a failure printed it, and trace it
 // A failure prints the seed of its stream first: --seed=<it> with WQ_SEEDS=1 repeats it.
 #include <gtest/gtest.h>
@@ -20,7 +21,11 @@
 namespace wq::model {
 namespace {
 
-constexpr unsigned stream_seconds_max = 60;
+// A stream that takes longer does not end; WQ_STREAM_SECONDS is for machines that are very busy.
+unsigned stream_seconds_max() {
+  const char* given = std::getenv("WQ_STREAM_SECONDS");
+  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 0)) : 60;
+}
 constexpr unsigned shrink_seconds_max = 10;
 constexpr size_t shrink_runs_max = 2'000;
 
@@ -29,7 +34,27 @@ size_t streams_to_run(size_t standard) {
   return scaled(standard, standard * 50, (standard + 2) / 3);
 }
 
-using Rares = std::array<uint64_t, rare_count>;
+struct Counts {
+  std::array<uint64_t, rare_count> rare{};
+  std::array<uint64_t, op_kind_count> ops{};
+
+  void add(const Outcome& outcome) {
+    for (size_t i = 0; i < rare_count; ++i) rare[i] += outcome.rare[i];
+    for (size_t i = 0; i < op_kind_count; ++i) ops[i] += outcome.ops[i];
+  }
+  void print() const {
+    std::printf("\noperations:");
+    for (size_t i = 0; i < op_kind_count; ++i) {
+      std::printf(" %s %llu", op_name(static_cast<OpKind>(i)),
+                  static_cast<unsigned long long>(ops[i]));
+    }
+    std::printf("\noutcomes:");
+    for (size_t i = 0; i < rare_count; ++i) {
+      std::printf(" %s %llu", rare_name(i), static_cast<unsigned long long>(rare[i]));
+    }
+    std::printf("\n");
+  }
+};
 
 void report_failure(uint64_t seed, const Stream& stream, const Outcome& outcome) {
   std::printf("failing seed: WQ_SEEDS=1 --seed=%llu\n  at operation %zu of %zu: %s\n",
@@ -44,32 +69,38 @@ void report_failure(uint64_t seed, const Stream& stream, const Outcome& outcome)
 }
 
 // The first stream has the seed of the test, so that one stream can be repeated by it alone.
-Rares run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
+Counts run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
   const uint64_t first_seed = test_seed();
   Prng seeds(first_seed);
-  Rares sum{};
+  Counts sum;
   for (size_t i = 0; i < streams && !testing::Test::HasFailure(); ++i) {
     const uint64_t seed = i == 0 ? first_seed : seeds.next();
     const Stream stream = make_stream(seed, store, ops);
-    const Outcome outcome = run_isolated(stream, stream_seconds_max);
-    for (size_t rare = 0; rare < rare_count; ++rare) sum[rare] += outcome.rare[rare];
+    const Outcome outcome = run_isolated(stream, stream_seconds_max());
+    sum.add(outcome);
     if (!outcome.ok) report_failure(seed, stream, outcome);
   }
   std::printf("%zu streams of %zu operations:", streams, ops);
-  for (size_t rare = 0; rare < rare_count; ++rare) {
-    std::printf(" %s %llu", rare_name(rare), static_cast<unsigned long long>(sum[rare]));
-  }
-  std::printf("\n");
+  sum.print();
   return sum;
+}
+
+// A cut between two records of one call comes too seldom here. The crash points go there each time.
+bool is_by_luck(Rare rare) {
+  return rare == Rare::swept_after_crash || rare == Rare::due_work_recovered_in_part;
 }
 
 TEST(Model, SimulatedDisk) {
   constexpr size_t standard = 800;
   const size_t streams = streams_to_run(standard);
-  const Rares sum = run_streams(on_memory, streams, 320);
+  const Counts sum = run_streams(on_memory, streams, 320);
   if (streams < standard) return;  // too few to promise anything
   for (size_t rare = 0; rare < rare_count; ++rare) {
-    EXPECT_GT(sum[rare], 0u) << "never reached: " << rare_name(rare);
+    if (is_by_luck(static_cast<Rare>(rare))) continue;
+    EXPECT_GT(sum.rare[rare], 0u) << "never reached: " << rare_name(rare);
+  }
+  for (size_t op = 0; op < op_kind_count; ++op) {
+    EXPECT_GT(sum.ops[op], 0u) << "never done: " << op_name(static_cast<OpKind>(op));
   }
 }
 

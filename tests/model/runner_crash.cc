@@ -13,13 +13,15 @@ void Runner::forget_completions() {
 
 std::string Runner::close_and_open() {
   const Lsn last = last_lsn() + 1;  // closing in order is a record, too
+  constexpr Lsn housekeeping_max = 1'000;
+  const Lsn most = setting_.flows != 0 ? last + housekeeping_max : last;
   const Status closed = engine().close();
   if (!closed.ok()) return "close: " + closed.message();
   if (completions_) WQ_SAME_OR_SAY(poll_all());
   forget_completions();
   harness_.close().ignore("closed already");
   if (const Status status = harness_.open(); !status.ok()) return "open: " + status.message();
-  return recovered(last, last, true);
+  return recovered(last, most, true);
 }
 
 std::string Runner::kill_and_open() {
@@ -31,9 +33,11 @@ std::string Runner::kill_and_open() {
   forget_completions();
   const Status status = harness_.kill_and_open();
   if (!status.ok()) return "open after a kill: " + status.message();
+  constexpr Lsn housekeeping_max = 1'000;  // of threads, just before they died
+  const Lsn more = setting_.threads && setting_.flows != 0 ? housekeeping_max : 0;
   const Lsn found = std::max(engine().recovery().log.last_lsn, engine().recovery().applied_lsn);
   if (found < stats.last_lsn) note_rare(Rare::kill_lost_a_tail);
-  return recovered(least, stats.last_lsn, false);
+  return recovered(least, stats.last_lsn + more, false);
 }
 
 std::string Runner::cut_and_open(Prng& dice) {
@@ -72,19 +76,28 @@ std::string Runner::recovered(Lsn least, Lsn most, bool clean) {
   fold(found);
   Model past = base_;
   if (!entries_.empty() && entries_.front().first <= found) {
-    // Somewhere between the records of one call: only promotion writes several.
-    if (!entries_.front().promotes) return "recovered half of a change";
+    // Somewhere between the records of one call.
+    const Entry& cut = entries_.front();
+    if (!cut.promotes && !cut.part) return "recovered half of a change";
+    if (cut.part) {
+      note_rare(Rare::due_work_recovered_in_part);
+      cut.part(past, engine());
+    }
     Model whole = past;
     if (setting_.expire_at_open) whole.expire(whole.expired(INT64_MAX), now());
     const uint64_t all = whole.count(JobState::delayed);
     const uint64_t left = engine().stats().counts[static_cast<int>(JobState::delayed)];
-    if (left > all) return differ("delayed jobs in the middle of a promotion", left, all);
-    past.promote(all - left, entries_.front().now);
+    if (cut.promotes && left > all) {
+      return differ("delayed jobs in the middle of a promotion", left, all);
+    }
+    if (cut.promotes) past.promote(all - left, cut.now);
   }
   entries_.clear();
   live_ = std::move(past);
   opened_wall_ms_ = harness_.clock().wall_ms();
   opened_mono_ms_ = harness_.clock().mono_ns() / 1'000'000;
+  if (!clean) live_.next_id += unclean_job_id_gap;
+  max_id_ = std::max(max_id_, live_.next_id - 1);
   live_.reopen(now());
   const uint64_t leases = live_.count(JobState::leased) + live_.count(JobState::running);
   WQ_SAME("leases kept and expired", recovery.leases_kept + recovery.leases_expired, leases);
@@ -98,6 +111,8 @@ std::string Runner::recovered(Lsn least, Lsn most, bool clean) {
   max_queue_ = live_.queues.empty() ? 0 : live_.queues.rbegin()->first;
   draining_for_ = 0;
   opened_before_ = found > 0;
+  checkpoints_seen_ = 0;
+  WQ_SAME_OR_SAY(finish_sweep());
   // With threads nothing stays due for long.
   return setting_.threads && opened_before_ ? await_due(first_last) : std::string();
 }
@@ -138,6 +153,7 @@ std::string Runner::rebuild() {
   Now at = now();
   at.run_ms = at.wall_ms;
   model.reopen(at);
+  model.next_id += unclean_job_id_gap;
   CompareOptions compare;
   compare.ages = !wall_was_set_back_;
   WQ_SAME("rebuild: applied_lsn", copy.recovery().applied_lsn, 0u);
@@ -153,9 +169,9 @@ std::string Runner::settle_copy(Engine& copy, Model& model, Now at) {
     const Result<int64_t> next = copy.tick();
     if (!next.ok()) return "tick of a copy: " + next.status().message();
     wait_ms = next.value();
+    model.expire(model.expired(at.run_ms), at);
+    due_work(copy, model, at).apply(model, at);
   }
-  model.expire(model.expired(at.run_ms), at);
-  model.promote(model.due(at.wall_ms).size(), at);
   return {};
 }
 
@@ -165,10 +181,14 @@ std::string Runner::open_all(Engine& of, Model& model) {
     config.status = QueueStatus::active;
     config.pause_kept = false;
     config.max_running = 0;
+    config.rate = config.key_rate = {};
+    config.throttle = {};
+    constexpr uint32_t fields =
+        config_status | config_max_running | config_rate | config_key_rate | config_throttle;
     CallOptions call;
-    const Status status = of.configure(id, config, config_status | config_max_running, call);
+    const Status status = of.configure(id, config, fields, call);
     if (!status.ok()) return "drain: " + status.message();
-    if (config != queue.config) model.configure(id, config);
+    if (config != queue.config) model.configure(id, config, now());
   }
   return {};
 }
@@ -180,13 +200,20 @@ std::string Runner::drain() {
   size_t jobs_left = 0;
   for (const auto& [id, queue] : live_.queues) jobs_left += queue.jobs.size();
   constexpr size_t attempts_max = 4;
-  const size_t rounds_max = 16 + jobs_left * attempts_max / due_leases_max;
+  // One that does not wait for its group may be released in each round.
+  const size_t guarded_max = setting_.gates != 0 ? jobs_left : 0;
+  const size_t rounds_max = 64 + guarded_max + jobs_left * attempts_max / due_leases_max;
   WQ_SAME_OR_SAY(settle_time());
+  WQ_SAME_OR_SAY(remove_schedules());
   WQ_SAME_OR_SAY(open_all(engine(), live_));
   for (size_t round = 0;; ++round) {
     if (round == rounds_max) return "the drain does not end";
     const size_t leases_max = setting_.threads ? due_leases_max : SIZE_MAX;
     WQ_SAME_OR_SAY(compare_by_draining(engine(), live_, now(), leases_max));
+    // The end of a batch may have enqueued a job into a queue that was done with.
+    for (int more = 0; more < 3 && !setting_.threads && live_.count(JobState::ready) != 0; ++more) {
+      WQ_SAME_OR_SAY(compare_by_draining(engine(), live_, now(), leases_max));
+    }
     if (!setting_.threads) {
       WQ_SAME("ready jobs after a drain", live_.count(JobState::ready), 0u);
     }
@@ -194,13 +221,17 @@ std::string Runner::drain() {
     WQ_SAME_OR_SAY(pass_time(year_ms));
     WQ_SAME_OR_SAY(settle_time());
   }
-  for (auto& [id, queue] : live_.queues) {
-    CallOptions call;
-    const size_t jobs = queue.jobs.size();
-    const Result<uint64_t> cleared = engine().clear(id, clearable_states, call);
-    if (!cleared.ok()) return "drain: " + cleared.status().message();
-    WQ_SAME("drain: jobs cleared", cleared.value(), jobs);
-    live_.clear(id, clearable_states);
+  // The end of a batch may enqueue a job, so a second time.
+  for (int round = 0; round < 2; ++round) {
+    for (auto& [id, queue] : live_.queues) {
+      CallOptions call;
+      const size_t jobs = queue.jobs.size();
+      const Result<uint64_t> cleared = engine().clear(id, clearable_states, call);
+      if (!cleared.ok()) return "drain: " + cleared.status().message();
+      WQ_SAME("drain: jobs cleared", cleared.value(), jobs);
+      live_.clear(id, clearable_states);
+      for (const Model::Sweep& step : live_.sweep_plan()) live_.sweep(step, now());
+    }
   }
   note_rare(Rare::drained);
   return compare_state(engine(), live_, now(), CompareOptions{});

@@ -11,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "model/compare.h"
+#include "model/compare_flow.h"
 #include "model/model.h"
 #include "model/runner.h"
 #include "support/engine_harness.h"
@@ -40,12 +42,20 @@ class Runner {
     Lsn last = 0;
     Change change;
     bool promotes = false;  // several records, each of some jobs, in due order
-    Now now;
+    Now now = {};
+    // Of several records: does what the engine has of them, as a crash in their middle left it.
+    std::function<void(Model&, Engine&)> part = {};
   };
   struct Known {
     QueueId queue = 0;
     JobId id = 0;
     Generation generation = 0;
+  };
+  // Who holds a key that a new job names: a job that is there, or a new one of the same call.
+  struct Holder {
+    JobId id = 0;
+    size_t index = 0;
+    bool fresh = false;
   };
   struct Awaited {
     Lsn lsn = 0;
@@ -68,6 +78,8 @@ class Runner {
   void changed(Entry entry);
   void fold(Lsn durable);
   std::string expect_written(Lsn before, uint64_t records);
+  // Records of housekeeping, which change nothing that can be seen, may have been written.
+  bool may_have_kept_house();
   CallOptions make_call(Prng& dice);
   void acknowledged(const CallOptions& call, Durability standard);
   void acknowledged(Lsn lsn, Durability level);
@@ -80,6 +92,7 @@ class Runner {
   std::string pass_time(int64_t ms);
   std::string await_due(Lsn before);
   std::string account_due(Lsn before, uint64_t other_records);
+  bool order_is_open(Now at);
 
   // ---- stopping (runner_crash.cc)
   std::string close_and_open();
@@ -122,15 +135,120 @@ class Runner {
   std::string change_dead(Prng& dice, bool replay);
   std::string lease(Prng& dice);
   std::string take_leased(std::span<const QueueId> from, const LeaseRequest& request,
-                          const CallOptions& call, const std::vector<JobView>& jobs);
+                          const CallOptions& call, const std::vector<JobView>& jobs,
+                          const std::vector<Pick>& picks);
   std::string confirm(Prng& dice);
   std::string extend(Prng& dice);
   std::string settle(Prng& dice);
   Settlement random_settlement(Prng& dice, const Known& token);
   Code expected_code(QueueId queue, const Known& token);
   bool same_code(QueueId queue, const Known& token, Code got, Code expected);
-  Spec random_spec(Prng& dice);
+  Spec random_spec(Prng& dice, const Queue* queue);  // null: there is no such queue
+  Code expected_enqueue(QueueId id, std::span<const Spec> specs,
+                        std::vector<std::optional<Holder>>& holders);
+  void told_of_holder(const CallOptions& call, Durability standard, Lsn last);
   std::string new_job(QueueId queue, JobId id, const Spec& spec);
+
+  // ---- groups, rates, turns (runner_gates.cc)
+  std::string step_gates(const Op& op, Prng& dice);
+  std::string gate_config(Prng& dice);
+  std::string reprioritise(Prng& dice);
+  void add_gates(Prng& dice, Spec& spec);
+  bool has_gates(std::span<const QueueId> queues);
+  std::string settle_guards(std::span<const QueueId> from, bool* leave_out);
+  std::string follow_lease(std::span<const QueueId> from, const LeaseRequest& request,
+                           const CallOptions& call, Lsn before, const std::vector<JobView>& jobs);
+  std::string follow_failed_lease(std::span<const QueueId> from, Lsn before);
+  std::string account_gates(std::span<const QueueId> from, Lsn before, uint64_t leases,
+                            const std::vector<Pick>& overlapped, Lsn* first_guarded);
+  void overlapped(const std::vector<Pick>& picks, Lsn first, Lsn last);
+  void note_gates(std::span<const QueueId> from);
+  int64_t step_back_max_ms();
+
+  // ---- keys (runner_keys.cc)
+  class KeyPlan {
+   public:
+    KeyPlan(const Model& model, Now now) : model_(model), now_(now) {}
+    std::optional<Holder> place(QueueId queue, const Keys& keys, size_t index);
+    void end(JobId id) { ending_.insert(id); }
+
+   private:
+    std::optional<Holder> holder(const KeyName& key) const;
+    const Model& model_;
+    Now now_;
+    std::map<KeyName, Holder> taken_;
+    std::set<JobId> ending_;
+  };
+  std::string step_flows(const Op& op, Prng& dice);
+  void add_keys(Prng& dice, Spec& spec);
+  KeyName any_key(Prng& dice);
+  std::string learn_key(const KeyName& key);
+  std::string learn_keys(QueueId queue, const Keys& keys);
+  std::string key_holder(Prng& dice);
+  std::string key_cancel(Prng& dice);
+  std::string key_release(Prng& dice);
+  void note_duplicate(const Keys& keys, const Holder& holder);
+  void note_debounced(QueueId queue, const Spec& spec);
+
+  // ---- limits, chains, batches (runner_flow.cc)
+  void add_flows(Prng& dice, Spec& spec);
+  void add_limits(Prng& dice, Limits& limits, int64_t due_ms);
+  Next any_next(Prng& dice, bool of_chain);
+  uint64_t any_batch(Prng& dice);
+  std::string learn_batch(uint64_t batch);
+  Code chain_code(const Spec& spec) const;
+  Code batch_code(uint64_t batch) const;
+  std::string flow_config(Prng& dice);
+  std::string progress(Prng& dice);
+  std::string batch_create(Prng& dice);
+  std::string batch_seal(Prng& dice);
+  std::string batch_cancel(Prng& dice);
+  std::string batch_read(Prng& dice);
+  std::string changed_and_swept(Lsn before, Change change);
+  std::string finish_sweep();
+  bool replay_is_left_out(QueueId queue, JobId id);
+  void note_flows();  // states that were reached
+
+  // ---- kv rows, transactions (runner_kv.cc, runner_transact.cc)
+  struct KvAsked {
+    KvVerb verb = KvVerb::put;
+    std::string key;
+    std::string value;
+    int64_t delta = 0;
+    int64_t ttl_ms = 0;
+    uint32_t condition = 0;
+    uint64_t version = 0;
+    std::string wanted;  // the value that the condition asks for
+    KvWrite write() const;
+  };
+  struct KvAnswer {
+    Code code = Code::ok;
+    bool writes = false;
+    KvRow row;  // but for its version
+    bool erases = false;
+    int64_t sum = 0;
+  };
+  KvAsked any_kv(Prng& dice, KvVerb verb);
+  KvAnswer expected_kv(const KvAsked& asked, bool in_transaction);
+  static void write_kv(Model& model, const KvAsked& asked, KvAnswer answer, Lsn lsn);
+  std::string learn_row(const std::string& key);
+  std::string kv_write(const KvAsked& asked, Prng& dice);
+  std::string kv_read(Prng& dice);
+  std::string lock(Prng& dice);
+  std::string transact(Prng& dice);
+  struct TxnPlan;
+  void plan_transaction(Prng& dice, TxnPlan& plan);
+  Code txn_code(TxnPlan& plan, size_t i);
+  std::string commit_transaction(TxnPlan& plan, const CallOptions& call,
+                                 std::span<const TxnResult> results);
+
+  // ---- history, schedules (runner_rows.cc)
+  std::string history(Prng& dice);
+  std::string cron_put(Prng& dice);
+  std::string cron_remove(Prng& dice);
+  std::string cron_pause(Prng& dice);
+  std::string remove_schedules();
+  void note_due(const DueWork& work, Now at);
 
   // ---- choices
   QueueId any_queue(Prng& dice);             // mostly one that is there; else one that was
@@ -170,9 +288,15 @@ class Runner {
   QueueId max_queue_ = 0;
   QueueId probe_ = 0;  // with threads: an empty queue, to lease from when time has passed
   uint64_t made_ = 0;
+  int64_t wall_max_ms_ = 0;        // the latest that the wall clock has been
+  uint64_t checkpoints_seen_ = 0;  // when the operation began
   ResidencyStats residency_;
   std::array<uint64_t, rare_count> rare_{};
+  std::array<uint64_t, op_kind_count> ops_{};
+  Status trouble_;  // of a look at what a lease did; a disk that fails now and then
 };
+
+SettleItem to_item(const Settlement& what);  // views into it
 
 // A refusal that should have happened.
 inline std::string wrong_code(const std::string& what, Code got, Code expected) {

@@ -1,31 +1,11 @@
 // The runner's operations on jobs that nobody holds: enqueue, cancel, get, dead letters.
 #include <algorithm>
 
+#include "model/engine_spec.h"
 #include "model/runner_internal.h"
 
 namespace wq::model {
 namespace {
-
-// What a spec points to while a call is made.
-struct EngineSpec {
-  explicit EngineSpec(const Spec& from) {
-    for (const auto& [name, value] : from.headers) {
-      headers.push_back(Header{as_bytes(name), as_bytes(value)});
-    }
-    spec.payload = as_bytes(from.payload);
-    spec.headers = headers;
-    spec.delay_ms = from.delay_ms;
-    spec.run_at_ms = from.run_at_ms;
-    spec.priority = from.priority;
-    spec.max_attempts = from.max_attempts;
-    spec.backoff = from.backoff;
-  }
-  EngineSpec(const EngineSpec&) = delete;
-  EngineSpec& operator=(const EngineSpec&) = delete;
-
-  std::vector<Header> headers;
-  JobSpec spec;
-};
 
 constexpr size_t delayed_jobs_max = 700;  // below the engine's bound of one step
 constexpr size_t known_max = 4'000;
@@ -59,7 +39,7 @@ std::string Runner::step_job(const Op& op, Prng& dice) {
   }
 }
 
-Spec Runner::random_spec(Prng& dice) {
+Spec Runner::random_spec(Prng& dice, const Queue* queue) {
   Spec spec;
   spec.payload = "job " + std::to_string(++made_);
   const size_t size = dice.below(uint64_t{setting_.payload_max} + 1);
@@ -78,6 +58,8 @@ Spec Runner::random_spec(Prng& dice) {
   spec.priority = any_priority(dice);
   spec.max_attempts = static_cast<uint32_t>(dice.below(5) < 3 ? 0 : 1 + dice.below(3));
   if (dice.below(5) == 0) spec.backoff = random_config(dice).backoff;
+  if (queue && setting_.gates != 0) add_gates(dice, spec);
+  if (setting_.flows != 0) add_flows(dice, spec);
   return spec;
 }
 
@@ -90,21 +72,57 @@ std::string Runner::new_job(QueueId queue, JobId id, const Spec& /*spec*/) {
   return {};
 }
 
+// What a call with these jobs is answered with. `holders`: of the keys that they meet, one for
+// each.
+Code Runner::expected_enqueue(QueueId id, std::span<const Spec> specs,
+                              std::vector<std::optional<Holder>>& holders) {
+  const Queue* queue = live_.find(id);
+  for (const Spec& spec : specs) {
+    if (chain_code(spec) != Code::ok) return Code::not_found;
+  }
+  if (!queue) return Code::not_found;
+  if (queue->config.status == QueueStatus::disabled) return Code::disabled;
+  KeyPlan plan(live_, now());
+  bool all_met = true;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    holders.push_back(plan.place(id, specs[i].keys, i));
+    if (holders.back()) continue;
+    all_met = false;
+    if (const Code code = batch_code(specs[i].flow.batch); code != Code::ok) {
+      note_rare(Rare::batch_refused);
+      return code;
+    }
+  }
+  return all_met ? Code::duplicate : Code::ok;
+}
+
+// Nothing was written, but the record of the holder is as durable as was asked for.
+void Runner::told_of_holder(const CallOptions& call, Durability standard, Lsn last) {
+  acknowledged(last, call.durability == 0 ? standard : static_cast<Durability>(call.durability));
+}
+
 std::string Runner::enqueue(Prng& dice) {
   const QueueId id = any_queue(dice);
-  const Spec spec = random_spec(dice);
+  const Spec spec = random_spec(dice, live_.find(id));
+  WQ_SAME_OR_SAY(learn_keys(id, spec.keys));
+  WQ_SAME_OR_SAY(learn_batch(spec.flow.batch));
   const EngineSpec given(spec);
   CallOptions call = make_call(dice);
   const Lsn before = last_lsn();
   Queue* queue = live_.find(id);
   JobId job = 0;
   const Status status = engine().enqueue(id, given.spec, call, job);
-  Code expected = Code::ok;
-  if (!queue) expected = Code::not_found;
-  if (queue && queue->config.status == QueueStatus::disabled) expected = Code::disabled;
+  std::vector<std::optional<Holder>> holders;
+  const Code expected = expected_enqueue(id, std::span(&spec, 1), holders);
   if (status.code() != expected) return wrong_code("enqueue", status.code(), expected);
+  if (expected == Code::duplicate) {
+    WQ_SAME("holder of the key", job, holders[0]->id);
+    note_duplicate(spec.keys, *holders[0]);
+    told_of_holder(call, queue->config.durability, before);
+  }
   if (expected != Code::ok) return expect_written(before, 0);
   WQ_SAME_OR_SAY(new_job(id, job, spec));
+  note_debounced(id, spec);
   acknowledged(call, queue->config.durability);
   changed(call.lsn, [=, at = now()](Model& model) { model.enqueue(id, job, spec, at); });
   return expect_written(before, 1);
@@ -121,39 +139,57 @@ std::string Runner::enqueue_many(Prng& dice) {
   std::deque<EngineSpec> given;
   std::vector<JobSpec> passed;
   for (size_t i = 0; i < count; ++i) {
-    specs.push_back(random_spec(dice));
+    specs.push_back(random_spec(dice, live_.find(id)));
+    WQ_SAME_OR_SAY(learn_keys(id, specs.back().keys));
+    WQ_SAME_OR_SAY(learn_batch(specs.back().flow.batch));
     given.emplace_back(specs.back());
     passed.push_back(given.back().spec);
   }
   if (bad < count) passed[bad].delay_ms = -7;
+  size_t good = 0;  // before the first refusal
+  while (good < bad && good < count && chain_code(specs[good]) == Code::ok) ++good;
+  const Code refusal = good < bad ? Code::not_found : Code::invalid;
   std::vector<EnqueueOutcome> outcomes(count);
   CallOptions call = make_call(dice);
   const Lsn before = last_lsn();
   Queue* queue = live_.find(id);
   const Result<size_t> accepted = engine().enqueue_many(id, passed, partial, call, outcomes);
-  Code expected = Code::ok;
-  if (bad < count && (!partial || bad == 0)) {
-    expected = Code::invalid;
-  } else if (!queue) {
-    expected = Code::not_found;
-  } else if (queue->config.status == QueueStatus::disabled) {
-    expected = Code::disabled;
+  std::vector<std::optional<Holder>> holders;
+  Code expected = refusal;
+  if (good == count || (partial && good > 0)) {
+    expected = expected_enqueue(id, std::span(specs).first(good), holders);
   }
+  const bool all_met = expected == Code::duplicate;
+  if (all_met) expected = Code::ok;  // each of them is told so
   const Code got = accepted.ok() ? Code::ok : accepted.status().code();
   if (got != expected) return wrong_code("enqueue_many", got, expected);
   if (expected != Code::ok) return expect_written(before, 0);
-  WQ_SAME("jobs accepted", accepted.value(), std::min(bad, count));
+  WQ_SAME("jobs accepted", accepted.value(), good);
   std::vector<JobId> ids;
+  std::vector<Spec> taken;
   for (size_t i = 0; i < count; ++i) {
-    const Code each = i < bad ? Code::ok : Code::invalid;
+    const bool met = i < good && holders[i];
+    const Code each = met ? Code::duplicate : i < good ? Code::ok : refusal;
     if (outcomes[i].code != each) return wrong_code("one of many", outcomes[i].code, each);
+    if (met) {
+      const Holder& holder = *holders[i];
+      WQ_SAME("holder of a key", outcomes[i].id,
+              holder.fresh ? outcomes[holder.index].id : holder.id);
+      note_duplicate(specs[i].keys, holder);
+    }
     if (each != Code::ok) continue;
     ids.push_back(outcomes[i].id);
+    taken.push_back(specs[i]);
     WQ_SAME_OR_SAY(new_job(id, ids.back(), specs[i]));
   }
+  if (all_met) {
+    told_of_holder(call, queue->config.durability, before);
+    return expect_written(before, 0);
+  }
   acknowledged(call, queue->config.durability);
-  changed(call.lsn, [=, at = now()](Model& model) {
-    for (size_t i = 0; i < ids.size(); ++i) model.enqueue(id, ids[i], specs[i], at);
+  changed(call.lsn, [id, ids, taken, at = now()](Model& model) {
+    model.reserve(ids.back());
+    for (size_t i = 0; i < ids.size(); ++i) model.enqueue(id, ids[i], taken[i], at);
   });
   return expect_written(before, 1);
 }
@@ -171,8 +207,10 @@ std::string Runner::cancel(Prng& dice) {
   if (status.code() != expected) return wrong_code("cancel", status.code(), expected);
   if (expected != Code::ok) return expect_written(before.last_lsn, 0);
   if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_cancel);
+  if (!job->waits()) note_rare(Rare::cancelled_held);
   acknowledged(call, Durability::power);
-  changed(call.lsn, [queue, id = known.id](Model& model) { model.cancel(queue, id); });
+  changed(call.lsn,
+          [queue, id = known.id, at = now()](Model& model) { model.cancel(queue, id, at); });
   return expect_written(before.last_lsn, 1);
 }
 
@@ -203,7 +241,7 @@ std::string Runner::dead_list(Prng& dice) {
   DeadQuery query;
   query.limit = static_cast<uint32_t>(1 + dice.below(12));
   query.oldest_first = dice.below(2) == 0;
-  if (dice.below(2) == 0) query.reason = static_cast<DeadReason>(dice.below(3));
+  if (dice.below(2) == 0) query.reason = static_cast<DeadReason>(dice.below(9));
   if (dice.below(3) == 0) query.from_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
   if (dice.below(3) == 0) query.until_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
   if (live_.find(id)) return compare_dead(engine(), id, live_, now(), query);
@@ -219,12 +257,18 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
     known.generation = queue->jobs.at(known.id).generation;
   }
   if (dice.below(8) == 0) known.generation += dice.below(3) - 1;
+  if (replay && replay_is_left_out(id, known.id)) return {};
   const Job* job = live_.find(id, known.id);
+  if (job) WQ_SAME_OR_SAY(learn_keys(id, job->spec.keys));
   Code expected = Code::ok;
   if (!job) {
     expected = Code::not_found;
   } else if (job->state != JobState::dead || job->generation != known.generation) {
     expected = Code::stale;
+  } else if (replay && job->spec.keys.rule == KeyRule::until_done &&
+             live_.holder(KeyName{id, KeyKind::unique, job->spec.keys.key}, now()) != 0) {
+    expected = Code::duplicate;
+    note_rare(Rare::replay_met_holder);
   }
   CallOptions call = make_call(dice);
   const EngineStats before = engine().stats();
@@ -245,7 +289,7 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
     if (replay) {
       model.replay(id, job_id, fresh, at);
     } else {
-      model.remove_dead(id, job_id);
+      model.remove_dead(id, job_id, at);
     }
   });
   return expect_written(before.last_lsn, 1);

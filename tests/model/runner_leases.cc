@@ -17,8 +17,12 @@ std::string Runner::lease(Prng& dice) {
   constexpr uint32_t most[] = {1, 1, 2, 5, 30};
   request.max_jobs = 1 + static_cast<uint32_t>(dice.below(most[dice.below(std::size(most))]));
   request.lease_ms = dice.below(2) == 0 ? 0 : any_ms(dice);
+  if (order_is_open(now())) WQ_SAME_OR_SAY(settle_time());
   const size_t leases_after = live_.expired(INT64_MAX).size() + request.max_jobs;
   if (setting_.threads && leases_after > due_leases_max) return {};
+  bool leave_out = false;
+  WQ_SAME_OR_SAY(settle_guards(from, &leave_out));
+  if (leave_out) return {};
   CallOptions call = make_call(dice);
   const EngineStats before = engine().stats();
   std::vector<JobView> jobs;
@@ -31,13 +35,13 @@ std::string Runner::lease(Prng& dice) {
     return expect_written(before.last_lsn, 0);
   }
   if (status.ok() == jobs.empty()) return wrong_code("lease", status.code(), Code::internal);
-  WQ_SAME_OR_SAY(account_due(before.last_lsn, jobs.empty() ? 0 : 1));
+  WQ_SAME_OR_SAY(follow_lease(from, request, call, before.last_lsn, jobs));
   const EngineStats after = engine().stats();
   const auto ready = static_cast<size_t>(JobState::ready);
   if (after.residency.loaded[ready] > before.residency.loaded[ready]) {
     note_rare(Rare::cold_refill);
   }
-  if (!jobs.empty()) return take_leased(from, request, call, jobs);
+  if (!jobs.empty()) return {};
 
   Code expected = Code::empty;
   bool active = false;
@@ -48,16 +52,13 @@ std::string Runner::lease(Prng& dice) {
     if (live_.queues.at(id).count(JobState::ready) > 0) note_rare(Rare::slots_full);
   }
   if (!active) expected = paused ? Code::paused : Code::disabled;
-  if (status.code() != expected) return wrong_code("lease", status.code(), expected);
-  WQ_SAME("jobs that could be had", live_.pick(from, 1).size(), size_t{0});
-  return {};
+  return status.code() == expected ? std::string() : wrong_code("lease", status.code(), expected);
 }
 
-// The jobs handed out are the first of those that the order allows.
+// The jobs handed out are the first of `picks`, which the order allows.
 std::string Runner::take_leased(std::span<const QueueId> from, const LeaseRequest& request,
-                                const CallOptions& call, const std::vector<JobView>& jobs) {
-  const std::vector<Pick> picks =
-      live_.pick(std::vector<QueueId>(from.begin(), from.end()), request.max_jobs);
+                                const CallOptions& call, const std::vector<JobView>& jobs,
+                                const std::vector<Pick>& picks) {
   if (jobs.size() > picks.size()) return differ("jobs leased", jobs.size(), picks.size());
   if (jobs.size() < picks.size()) note_rare(Rare::partial_lease);
   struct Taken {
@@ -71,9 +72,10 @@ std::string Runner::take_leased(std::span<const QueueId> from, const LeaseReques
     WQ_SAME("its queue", from[jobs[i].queue_index], picks[i].queue);
     if (jobs[i].generation <= max_generation_) return "a generation was used before";
     max_generation_ = jobs[i].generation;
-    const QueueConfig& config = live_.queues.at(picks[i].queue).config;
-    taken.push_back(Taken{picks[i], max_generation_,
-                          request.lease_ms != 0 ? request.lease_ms : config.lease_ms});
+    const Queue& queue = live_.queues.at(picks[i].queue);
+    const int64_t own_ms = lease_length_ms(queue, queue.jobs.at(picks[i].id));
+    taken.push_back(
+        Taken{picks[i], max_generation_, request.lease_ms != 0 ? request.lease_ms : own_ms});
     if (all_tokens_.size() == 1'000) all_tokens_.erase(all_tokens_.begin());
     all_tokens_.push_back(Known{picks[i].queue, picks[i].id, max_generation_});
   }
@@ -146,21 +148,38 @@ std::string Runner::extend(Prng& dice) {
     return expect_written(before, 0);
   }
   if (!status.ok()) return status.message();
-  std::vector<JobId> extended;
+  struct Extended {
+    int64_t lease_ms;
+    std::vector<JobId> jobs;
+  };
+  std::vector<Extended> extended;
   for (size_t i = 0; i < known.size(); ++i) {
-    const Code expected = expected_code(id, known[i]);
+    Code expected = expected_code(id, known[i]);
+    const Job* job = expected == Code::ok ? live_.find(id, known[i].id) : nullptr;
+    if (job && live_.is_cancelled(job->spec.flow.batch)) {
+      expected = Code::cancelled;
+      note_rare(Rare::worker_told_to_stop);
+    }
     if (!same_code(id, known[i], codes[i], expected)) {
       return wrong_code("extend", codes[i], expected);
     }
-    if (expected == Code::ok) extended.push_back(known[i].id);
+    if (expected != Code::ok) continue;
+    // One record for each run of jobs with leases of the same length.
+    const int64_t lease_ms = asked_ms != 0 ? asked_ms : lease_length_ms(*queue, *job);
+    if (extended.empty() || extended.back().lease_ms != lease_ms) {
+      extended.push_back(Extended{lease_ms, {}});
+    }
+    extended.back().jobs.push_back(known[i].id);
   }
   if (extended.empty()) return expect_written(before, 0);
   acknowledged(call, Durability::process);
-  const int64_t lease_ms = asked_ms != 0 ? asked_ms : queue->config.lease_ms;
-  changed(call.lsn, [=, at = now()](Model& model) {
-    for (const JobId job : extended) model.extend(id, job, lease_ms, at);
-  });
-  return expect_written(before, 1);
+  Lsn lsn = call.lsn - extended.size();
+  for (const Extended& each : extended) {
+    changed(++lsn, [id, each, at = now()](Model& model) {
+      for (const JobId job : each.jobs) model.extend(id, job, each.lease_ms, at);
+    });
+  }
+  return expect_written(before, extended.size());
 }
 
 Settlement Runner::random_settlement(Prng& dice, const Known& token) {
@@ -182,11 +201,15 @@ Settlement Runner::random_settlement(Prng& dice, const Known& token) {
   if (out.kind == Settle::nack || out.kind == Settle::fail) {
     constexpr size_t sizes[] = {0, 5, 5, 100, error_bytes_max, error_bytes_max + 1, 9000};
     out.error.assign(sizes[dice.below(std::size(sizes))], static_cast<char>('a' + made_ % 26));
+    if ((setting_.flows & flow_limits) && dice.below(4) == 0) {
+      out.reason = dice.below(2) == 0 ? DeadReason::unknown_type : DeadReason::cancelled;
+    }
+  }
+  if (out.kind == Settle::ack && (setting_.flows & flow_history) && dice.below(3) != 0) {
+    out.result = "result " + std::to_string(++made_);
   }
   return out;
 }
-
-namespace {
 
 SettleItem to_item(const Settlement& what) {
   SettleItem item;
@@ -199,10 +222,10 @@ SettleItem to_item(const Settlement& what) {
   item.priority = static_cast<uint8_t>(std::max(0, what.priority));
   item.delay_ms = what.kind == Settle::ack || what.kind == Settle::fail ? 0 : what.delay_ms;
   item.error = what.error;
+  item.reason = what.reason;
+  item.result = what.result;
   return item;
 }
-
-}  // namespace
 
 std::string Runner::settle(Prng& dice) {
   const QueueId id = any_queue(dice);
@@ -228,6 +251,7 @@ std::string Runner::settle(Prng& dice) {
   if (!status.ok()) return status.message();
   std::vector<Settlement> done;
   std::set<JobId> settled;
+  bool chains = false;
   for (size_t i = 0; i < count; ++i) {
     Code expected = expected_code(id, known[i]);
     if (expected == Code::ok && !settled.insert(known[i].id).second) expected = Code::stale;
@@ -240,8 +264,10 @@ std::string Runner::settle(Prng& dice) {
     const bool late = job.deadline_ms != 0 && job.expires_ms <= now().run_ms;
     if (late) note_rare(Rare::settled_past_deadline);
     done.push_back(asked[i]);
+    chains |= asked[i].kind == Settle::ack && !job.spec.flow.chain.empty();
   }
   if (done.empty()) return expect_written(before.last_lsn, 0);
+  const JobId next_id = live_.next_id;
   const uint64_t dead = queue->count(JobState::dead);
   const uint64_t delayed = queue->count(JobState::delayed);
   const uint64_t ready = queue->count(JobState::ready);
@@ -253,6 +279,7 @@ std::string Runner::settle(Prng& dice) {
   changed(call.lsn, [=, at = now()](Model& model) {
     for (const Settlement& each : done) model.settle(id, each, at);
   });
+  if (chains && live_.next_id > next_id) note_rare(Rare::chain_went_on);
   if (queue->count(JobState::dead) > dead) note_rare(Rare::died_by_nack);
   if (queue->count(JobState::delayed) > delayed) note_rare(Rare::retried_with_delay);
   // More jobs are only in the store than there are outside this queue's ready ones.

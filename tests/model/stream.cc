@@ -1,5 +1,6 @@
 #include "model/stream.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace wq::model {
@@ -30,7 +31,20 @@ uint32_t base_weight(OpKind kind) {
     case OpKind::dead_replay:
     case OpKind::checkpoint:
     case OpKind::configure:
+    case OpKind::reprioritise:
+    case OpKind::gate_config:
+    case OpKind::flow_config:
+    case OpKind::kv_add:
+    case OpKind::lock:
+    case OpKind::key_cancel:
+    case OpKind::key_release:
+    case OpKind::batch_seal:
       return 3;
+    case OpKind::kv_put:
+    case OpKind::transact:
+    case OpKind::batch_create:
+    case OpKind::cron_put:
+      return 5;
     case OpKind::dead_remove:
     case OpKind::dead_list:
     case OpKind::status:
@@ -47,6 +61,10 @@ bool always_on(OpKind kind) {
   return kind == OpKind::enqueue || kind == OpKind::lease || kind == OpKind::declare;
 }
 
+bool uses(const Setting& setting, uint32_t flows) {
+  return (setting.flows & flows) != 0;
+}
+
 bool possible(OpKind kind, const Setting& setting) {
   switch (kind) {
     case OpKind::cut:
@@ -57,6 +75,35 @@ bool possible(OpKind kind, const Setting& setting) {
       return setting.completions != 0;
     case OpKind::rebuild:
       return setting.store == on_memory;
+    case OpKind::gate_config:
+      return setting.gates != 0;
+    case OpKind::key_holder:
+    case OpKind::key_cancel:
+    case OpKind::key_release:
+      return uses(setting, flow_keys);
+    case OpKind::progress:
+      return uses(setting, flow_limits);
+    case OpKind::flow_config:
+      return uses(setting, flow_limits | flow_history);
+    case OpKind::batch_create:
+    case OpKind::batch_seal:
+    case OpKind::batch_cancel:
+    case OpKind::batch_read:
+      return uses(setting, flow_batches);
+    case OpKind::kv_put:
+    case OpKind::kv_add:
+    case OpKind::kv_erase:
+    case OpKind::kv_read:
+    case OpKind::lock:
+      return uses(setting, flow_kv);
+    case OpKind::transact:
+      return uses(setting, flow_transact);
+    case OpKind::history:
+      return uses(setting, flow_history);
+    case OpKind::cron_put:
+    case OpKind::cron_remove:
+    case OpKind::cron_pause:
+      return uses(setting, flow_cron) && !setting.threads;
     default:
       return true;
   }
@@ -85,6 +132,12 @@ Setting make_setting(Prng& prng, std::optional<uint32_t> store) {
   out.completions = prng.below(4) == 0;
   out.weak_levels = prng.below(2) == 0;
   out.expire_at_open = prng.below(6) == 0;
+  out.gates = prng.below(2) == 0 ? 0 : static_cast<uint32_t>(1 + prng.below(15));
+  out.flows = prng.below(3) == 0 ? 0 : static_cast<uint32_t>(prng.below(128));
+  // Threads keep house at any time, and the records of a lease past gates are counted.
+  if (out.gates != 0 && out.threads) out.flows &= flow_limits | flow_history;
+  // The model looks at each job for each job that is handed out.
+  if (out.gates != 0) out.many_max = std::min<uint32_t>(out.many_max, 20);
   return out;
 }
 

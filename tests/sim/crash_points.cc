@@ -161,9 +161,8 @@ Result<std::unique_ptr<Engine>> CrashPoints::open(Machine& machine, Io& io) {
 
 // Compares with the model as of the record that recovery ended at. `*model` gets it.
 std::string CrashPoints::compare(Engine& engine, Lsn found, model::Model* model) {
-  const uint64_t delayed = engine.stats().counts[static_cast<int>(JobState::delayed)];
-  *model = script_.model_at(found, delayed);
-  const model::Now now{clock_.wall_ms(), clock_.wall_ms()};
+  *model = script_.model_at(found, engine);
+  const model::Now now{clock_.wall_ms(), clock_.wall_ms(), wall_max_ms_};
   model->reopen(now);
   model::CompareOptions options;
   options.ages = false;
@@ -172,6 +171,7 @@ std::string CrashPoints::compare(Engine& engine, Lsn found, model::Model* model)
 
 std::string CrashPoints::check(Machine& machine, const Bounds& bounds) {
   clock_.step_wall(bounds.wall_ms - clock_.wall_ms());
+  wall_max_ms_ = bounds.wall_max_ms;
   const Machine before = machine_of(machine.disk.copy(), machine.cold);
   const uint64_t events_before = machine.disk.events();
   const std::unique_ptr<Io> io = machine.disk.mount();

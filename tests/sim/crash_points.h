@@ -69,6 +69,7 @@ class CrashPoints {
   CrashScript& script_;
   const CrashPlan plan_;
   ManualClock clock_;
+  int64_t wall_max_ms_ = 0;
   Tally tally_;
   uint64_t closes_ = 0;
   std::set<std::pair<uint64_t, Lsn>> promises_;

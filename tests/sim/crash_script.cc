@@ -77,7 +77,7 @@ void CrashScript::note_commit(MemStoreContent& content) {
 void CrashScript::mark() {
   const EngineStats stats = engine().stats();
   marks_.push_back(Mark{harness_.disk().events(), std::max(acked_power_, stats.durable_lsn),
-                        stats.last_lsn, harness_.clock().wall_ms()});
+                        stats.last_lsn, harness_.clock().wall_ms(), now().wall_max_ms});
 }
 
 void CrashScript::begin() {
@@ -119,6 +119,7 @@ Bounds CrashScript::bounds(uint64_t event) const {
     if (mark.events <= event) bounds.least = mark.promised;
     bounds.most = mark.last;
     bounds.wall_ms = mark.wall_ms;
+    bounds.wall_max_ms = mark.wall_max_ms;
     if (mark.events > event) break;
   }
   return bounds;
@@ -133,11 +134,14 @@ std::vector<std::shared_ptr<MemStoreContent>> CrashScript::cold_states(uint64_t 
   return states;
 }
 
-model::Model CrashScript::model_at(Lsn lsn, uint64_t delayed) const {
+model::Model CrashScript::model_at(Lsn lsn, Engine& engine) const {
   size_t done = 0;
   while (done < changes_.size() && changes_[done].last <= lsn) ++done;
   model::Model model = done == 0 ? model::Model() : models_[done - 1];
-  if (done < changes_.size() && changes_[done].first <= lsn && changes_[done].promotes) {
+  if (done == changes_.size() || changes_[done].first > lsn) return model;
+  if (changes_[done].part) changes_[done].part(model, engine);
+  if (changes_[done].promotes) {
+    const uint64_t delayed = engine.stats().counts[static_cast<int>(JobState::delayed)];
     const uint64_t all = model.count(JobState::delayed);
     if (all >= delayed) model.promote(all - delayed, changes_[done].now);
   }

@@ -25,6 +25,7 @@ struct Mark {
   Lsn promised = 0;  // acknowledged at power level, or told to be durable
   Lsn last = 0;      // newest record handed out
   int64_t wall_ms = 0;
+  int64_t wall_max_ms = 0;  // the latest that the clock has been
 };
 
 // Where recovery may end.
@@ -32,6 +33,7 @@ struct Bounds {
   Lsn least = 0;
   Lsn most = 0;
   int64_t wall_ms = 0;
+  int64_t wall_max_ms = 0;
 };
 
 class CrashScript : public model::Runner {
@@ -52,9 +54,9 @@ class CrashScript : public model::Runner {
   // What the store may hold after that event: the state before and, where a commit came between
   // this event and the next, the state after it.
   std::vector<std::shared_ptr<MemStoreContent>> cold_states(uint64_t event) const;
-  // The model as of record `lsn`. `delayed` is what the engine counts: the records of one call that
-  // promotes many do not tell how they share them.
-  model::Model model_at(Lsn lsn, uint64_t delayed) const;
+  // The model as of record `lsn`, at which the engine was recovered: it is asked how far a call
+  // came whose records do not tell how they share what it did.
+  model::Model model_at(Lsn lsn, Engine& engine) const;
 
  protected:
   void begin();  // recording

@@ -1,8 +1,17 @@
 #include "sim/deeds.h"
 
 #include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "model/engine_spec.h"
 
 namespace wq::sim {
+
+Status differs(const std::string& what) {
+  return Status(Code::internal, "engine and model differ: " + what);
+}
+
 namespace {
 
 using model::Model;
@@ -17,10 +26,6 @@ constexpr int64_t lease_ms = 1'000;
 constexpr int64_t delay_ms = 400;
 constexpr size_t large_payload_bytes = 7'000;  // two of them are more than a segment
 
-Status differs(const std::string& what) {
-  return Status(Code::internal, "engine and model differ: " + what);
-}
-
 }  // namespace
 
 const char* deed_name(Deed deed) {
@@ -33,6 +38,7 @@ model::Stream Deeds::setting() {
   stream.setting.spare_segments = 1;
   stream.setting.budget_kib = 64;
   stream.setting.lane_window = 4;
+  stream.setting.flows = model::flow_all;
   return stream;
 }
 
@@ -58,8 +64,59 @@ std::vector<Deed> Deeds::long_script() {
                                    expire,       sync,         purge,         lease,
                                    checkpoint,   nack,         clear,         enqueue_many,
                                    checkpoint,   delete_queue, enqueue,       checkpoint};
+  // Each kind waits, is leased in part over a checkpoint, and goes on.
+  const std::vector<Deed> gates = {enqueue_grouped,
+                                   enqueue_rated,
+                                   enqueue_tenants,
+                                   lease_many,
+                                   checkpoint,
+                                   enqueue_guarded,
+                                   ack,
+                                   lease_many,
+                                   nack,
+                                   lease,
+                                   enqueue_rated,
+                                   expire,
+                                   lease_many,
+                                   nack,
+                                   checkpoint,
+                                   lease,
+                                   enqueue_guarded,
+                                   enqueue_grouped,
+                                   lease_many,
+                                   release,
+                                   promote,
+                                   lease_many,
+                                   clear};
   std::vector<Deed> script;
-  for (int i = 0; i < 4; ++i) script.insert(script.end(), round.begin(), round.end());
+  const std::vector<Deed> flows = {enqueue_unique,
+                                   enqueue_unique,
+                                   enqueue_debounced,
+                                   schedule,
+                                   enqueue_chain,
+                                   enqueue_member,
+                                   write_row,
+                                   enqueue_debounced,
+                                   lease_many,
+                                   seal,
+                                   ack,
+                                   ack,
+                                   checkpoint,
+                                   ack,
+                                   transact,
+                                   slot,
+                                   lease_many,
+                                   ack,
+                                   enqueue_member,
+                                   write_row,
+                                   seal,
+                                   slot,
+                                   clear};
+  for (int i = 0; i < 4; ++i) {
+    script.insert(script.end(), gates.begin(), gates.end());
+    script.insert(script.end(), round.begin(), round.end());
+    if (i == 1) script.insert(script.end(), flows.begin(), flows.end());
+  }
   return script;
 }
 
@@ -127,6 +184,11 @@ Status Deeds::dispatch(Deed deed, CallOptions& call) {
       return enqueue(0, large_payload_bytes, default_priority, call);
     case Deed::enqueue_many:
       return enqueue_some(call);
+    case Deed::enqueue_grouped:
+    case Deed::enqueue_rated:
+    case Deed::enqueue_tenants:
+    case Deed::enqueue_guarded:
+      return enqueue_gated(deed, call);
     case Deed::lease:
       return lease(1, call);
     case Deed::lease_many:
@@ -158,8 +220,16 @@ Status Deeds::dispatch(Deed deed, CallOptions& call) {
     case Deed::configure:
     case Deed::cancel:
       return on_queue(deed, call);
-    default:
+    case Deed::ack:
+    case Deed::nack:
+    case Deed::nack_delay:
+    case Deed::fail:
+    case Deed::release:
+    case Deed::confirm:
+    case Deed::extend:
       return on_token(deed, call);
+    default:
+      return dispatch_flow(deed, call);
   }
 }
 
@@ -169,8 +239,11 @@ Status Deeds::ensure_queue(CallOptions& call) {
   QueueConfig config;
   config.lease_ms = lease_ms;
   config.max_retries = 2;
-  WQ_TRY_SET(queue_, engine().open_queue("deeds", config, config_lease_ms | config_max_retries,
-                                         true, call));
+  config.key_rate = {2, 1, lease_ms};
+  config.throttle = {1, delay_ms, delay_ms};
+  constexpr uint32_t fields =
+      config_lease_ms | config_max_retries | config_key_rate | config_throttle;
+  WQ_TRY_SET(queue_, engine().open_queue("deeds", config, fields, true, call));
   acknowledged(call, Durability::power);
   changed(call.lsn, [id = queue_, config](Model& model) { model.declare(id, "deeds", config); });
   call.lsn = 0;
@@ -184,35 +257,50 @@ Status Deeds::enqueue(int64_t delay, size_t bytes, uint8_t priority, CallOptions
   spec.payload.resize(bytes, '.');
   spec.delay_ms = delay;
   spec.priority = priority;
-  JobSpec given;
-  given.payload = as_bytes(spec.payload);
-  given.delay_ms = delay;
-  given.priority = priority;
-  JobId id = 0;
-  WQ_TRY(engine().enqueue(queue_, given, call, id));
-  if (const std::string wrong = new_job(queue_, id, spec); !wrong.empty()) return differs(wrong);
-  acknowledged(call, Durability::power);
-  changed(call.lsn, [queue = queue_, id, spec, at = now()](Model& model) {
-    model.enqueue(queue, id, spec, at);
-  });
-  return {};
+  return enqueue_spec(spec, call);
 }
 
 Status Deeds::enqueue_some(CallOptions& call) {
   constexpr size_t count = 12;
-  WQ_TRY(ensure_queue(call));
   std::vector<model::Spec> specs(count);
-  std::vector<JobSpec> given(count);
   for (size_t i = 0; i < count; ++i) {
     specs[i].payload = "one of many " + std::to_string(++numbered_);
     specs[i].priority = i % 3 == 0 ? 7 : default_priority;
-    given[i].payload = as_bytes(specs[i].payload);
-    given[i].priority = specs[i].priority;
   }
-  std::vector<EnqueueOutcome> outcomes(count);
+  return enqueue_all(specs, call);
+}
+
+// Three jobs of a group; of a rate key, with costs; of tenants, of which one has two; of a group
+// that they do not wait for.
+Status Deeds::enqueue_gated(Deed deed, CallOptions& call) {
+  std::vector<model::Spec> specs(3);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    specs[i].payload = "gated " + std::to_string(++numbered_);
+    model::GateSpec& gate = specs[i].gate;
+    if (deed == Deed::enqueue_rated) {
+      gate.rate_key = "key";
+      gate.rate_cost = static_cast<uint32_t>(1 + i % 2);
+    } else if (deed == Deed::enqueue_tenants) {
+      gate.tenant = i == 2 ? "other" : "tenant";
+    } else {
+      gate.group = "group";
+    }
+    if (deed != Deed::enqueue_guarded || i == 0) continue;
+    gate.overlap = i == 1 ? OverlapRule::skip : OverlapRule::release;
+    gate.overlap_ms = i == 1 ? 0 : delay_ms;
+  }
+  return enqueue_all(specs, call);
+}
+
+Status Deeds::enqueue_all(const std::vector<model::Spec>& specs, CallOptions& call) {
+  WQ_TRY(ensure_queue(call));
+  std::deque<model::EngineSpec> kept;
+  std::vector<JobSpec> given;
+  for (const model::Spec& spec : specs) given.push_back(kept.emplace_back(spec).spec);
+  std::vector<EnqueueOutcome> outcomes(specs.size());
   WQ_TRY(engine().enqueue_many(queue_, given, false, call, outcomes).take_status());
   std::vector<JobId> ids;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < specs.size(); ++i) {
     ids.push_back(outcomes[i].id);
     if (const std::string wrong = new_job(queue_, ids[i], specs[i]); !wrong.empty()) {
       return differs(wrong);
@@ -232,11 +320,13 @@ Status Deeds::lease(uint32_t most, CallOptions& call) {
   std::vector<JobView> jobs;
   const Lsn before = last_lsn();
   Status status = engine().lease(request, call, jobs);
-  if (status.is_error()) return status;
-  std::string wrong = account_due(before, jobs.empty() ? 0 : 1);
-  if (wrong.empty() && !jobs.empty()) {
-    wrong = take_leased(request.queues, request, call, jobs);
-  }
+  const EngineStats stats = engine().stats();
+  // One that fails may have released or skipped jobs before.
+  if (status.is_error() && (stats.poisoned || stats.last_lsn == before)) return status;
+  const std::string wrong = status.is_error()
+                                ? follow_failed_lease(request.queues, before)
+                                : follow_lease(request.queues, request, call, before, jobs);
+  if (!trouble_.ok()) return std::exchange(trouble_, Status());
   if (!wrong.empty()) return differs(wrong);
   return status;
 }
@@ -313,7 +403,7 @@ Status Deeds::on_dead(bool replay, CallOptions& call) {
     fresh = view.generation;
   }
   changed(call.lsn, [queue_id = queue_, id = entry.id, replay, fresh, at = now()](Model& model) {
-    replay ? model.replay(queue_id, id, fresh, at) : model.remove_dead(queue_id, id);
+    replay ? model.replay(queue_id, id, fresh, at) : model.remove_dead(queue_id, id, at);
   });
   return {};
 }
@@ -322,6 +412,8 @@ Status Deeds::on_queue(Deed deed, CallOptions& call) {
   const QueueId id = queue_;
   std::function<void(Model&)> change;
   const model::Queue* queue = live_.find(id);
+  const Lsn before = last_lsn();
+  const bool sweeps = deed == Deed::clear || deed == Deed::purge || deed == Deed::delete_queue;
   if (deed == Deed::clear || deed == Deed::purge) {
     const uint32_t states = deed == Deed::purge ? state_bit(JobState::dead) : clearable_states;
     WQ_TRY(engine().clear(id, states, call).take_status());
@@ -332,24 +424,28 @@ Status Deeds::on_queue(Deed deed, CallOptions& call) {
   } else if (deed == Deed::cancel) {
     const JobId job = queue && !queue->jobs.empty() ? queue->jobs.rbegin()->first : 1;
     WQ_TRY(engine().cancel(id, job, call));
-    change = [id, job](Model& model) { model.cancel(id, job); };
+    change = [id, job, at = now()](Model& model) { model.cancel(id, job, at); };
   } else if (deed == Deed::configure) {
     QueueConfig config = queue ? queue->config : QueueConfig{};
     config.max_retries = 2 + static_cast<uint32_t>(numbered_ % 5);
     WQ_TRY(engine().configure(id, config, config_max_retries, call));
-    change = [id, config](Model& model) { model.configure(id, config); };
+    change = [id, config, at = now()](Model& model) { model.configure(id, config, at); };
   } else {
     const bool pause = deed == Deed::pause;
     WQ_TRY(engine().change_status(
         id, pause ? Engine::StatusChange::pause : Engine::StatusChange::resume, call));
-    change = [id, pause](Model& model) {
+    change = [id, pause, at = now()](Model& model) {
       QueueConfig config = model.queues.at(id).config;
       config.status = pause ? QueueStatus::paused : QueueStatus::active;
-      model.configure(id, config);
+      model.configure(id, config, at);
     };
   }
   if (call.lsn == 0) return {};  // it was so already
   acknowledged(call, Durability::power);
+  if (sweeps) {
+    const std::string wrong = changed_and_swept(before, std::move(change));
+    return wrong.empty() ? Status() : differs(wrong);
+  }
   changed(call.lsn, std::move(change));
   return {};
 }

@@ -16,10 +16,15 @@ namespace wq::sim {
 #define WQ_SIM_DEEDS(X)                                                                        \
   X(enqueue)                                                                                   \
   X(enqueue_delayed)                                                                           \
-  X(enqueue_many) X(lease) X(confirm) X(extend) X(ack) X(nack) X(nack_delay) X(fail) X(expire) \
-      X(promote) X(replay) X(clear) X(delete_queue) X(checkpoint) X(rotate) X(enqueue_first)   \
-          X(release) X(cancel) X(remove_dead) X(purge) X(pause) X(resume) X(configure) X(sync) \
-              X(lease_many)
+  X(enqueue_many)                                                                              \
+  X(lease)                                                                                     \
+  X(confirm) X(extend) X(ack) X(nack) X(nack_delay) X(fail) X(expire) X(promote) X(replay)     \
+      X(clear) X(delete_queue) X(checkpoint) X(rotate) X(enqueue_first) X(release) X(cancel)   \
+          X(remove_dead) X(purge) X(pause) X(resume) X(configure) X(sync)                      \
+              X(lease_many) /* gates */ X(enqueue_grouped) X(enqueue_rated) X(enqueue_tenants) \
+                  X(enqueue_guarded) /* flows */ X(enqueue_unique) X(enqueue_debounced)        \
+                      X(enqueue_chain) X(enqueue_member) X(seal) X(write_row) X(transact)      \
+                          X(schedule) X(slot)
 
 enum class Deed : uint8_t {
 #define X(name) name,
@@ -32,6 +37,8 @@ constexpr size_t deed_count = 0
 #undef X
 constexpr size_t short_deed_count = 17;  // the first of them make the short sequences
 const char* deed_name(Deed deed);
+
+Status differs(const std::string& what);
 
 class Deeds : public CrashScript {
  public:
@@ -62,16 +69,29 @@ class Deeds : public CrashScript {
   Status ensure_queue(CallOptions& call);
   Status enqueue(int64_t delay_ms, size_t bytes, uint8_t priority, CallOptions& call);
   Status enqueue_some(CallOptions& call);
+  Status enqueue_all(const std::vector<model::Spec>& specs, CallOptions& call);
+  Status enqueue_gated(Deed deed, CallOptions& call);
   Status lease(uint32_t jobs, CallOptions& call);
   Status settle(model::Settle kind, int64_t delay_ms, CallOptions& call);
   Status on_token(Deed deed, CallOptions& call);
   Status on_dead(bool replay, CallOptions& call);
   Status on_queue(Deed deed, CallOptions& call);
   Status pass(int64_t ms);
+  // deeds_flow.cc
+  Status enqueue_spec(const model::Spec& spec, CallOptions& call);
+  Status enqueue_keyed(KeyRule rule, CallOptions& call);
+  Status enqueue_chain(CallOptions& call);
+  Status enqueue_member(CallOptions& call);
+  Status seal(CallOptions& call);
+  Status write_row(CallOptions& call);
+  Status transact(CallOptions& call);
+  Status schedule(CallOptions& call);
+  Status dispatch_flow(Deed deed, CallOptions& call);
   Status dispatch(Deed deed, CallOptions& call);
   Known held() const;
 
   QueueId queue_ = 0;
+  uint64_t batch_ = 0;  // the one that members join
   uint64_t numbered_ = 0;
 };
 

@@ -184,13 +184,12 @@ class FaultRun {
 
   std::string compare_found(Lsn found, Lsn least, bool clean) {
     EngineHarness& harness = deeds_.harness();
-    const uint64_t delayed = harness.engine().stats().counts[static_cast<int>(JobState::delayed)];
     deeds_.keep_models();
-    Model model = deeds_.model_at(found, delayed);
+    Model model = deeds_.model_at(found, harness.engine());
     if (!clean && found > deeds_.last_change()) {
       if (found > least) ++sweep_.kept_more;
       if (diverged_) return verify();
-      model = reference_.model_at(found, delayed);
+      model = reference_.model_at(found, harness.engine());
     }
     const model::Now now{harness.clock().wall_ms(), harness.clock().wall_ms()};
     model.reopen(now);
@@ -342,8 +341,7 @@ TEST(Faults, AMisdirectedWriteIsNeverAWrongState) {
     ++opened;
     const Recovery& recovery = harness.engine().recovery();
     const Lsn found = std::max(recovery.log.last_lsn, recovery.applied_lsn);
-    Model model =
-        deeds.model_at(found, harness.engine().stats().counts[static_cast<int>(JobState::delayed)]);
+    Model model = deeds.model_at(found, harness.engine());
     const model::Now now{harness.clock().wall_ms(), harness.clock().wall_ms()};
     model.reopen(now);
     model::CompareOptions options;

@@ -122,6 +122,11 @@ Status EngineHarness::close() {
 
 Status EngineHarness::kill_and_open() {
   if (options_.store != StoreKind::rocks) {
+    // Disk and store are copied one after the other: no checkpoint may come in between.
+    if (options_.engine.threads) {
+      engine_->poison("killed by the test");
+      EXPECT_EQ(engine_->checkpoint().code(), Code::poisoned);
+    }
     return cut_and_open(CrashImage{CrashData::all, CrashNames::all});
   }
   // What lies outside of RocksDB's directory is copied as another process would find it after a

@@ -918,6 +918,11 @@ void SimGate::wait_until_held(uint32_t operations) {
   while (state_.gate_held < operations) state_.gate_changed.wait(state_.mutex);
 }
 
+uint32_t SimGate::held() const {
+  MutexLock lock(state_.mutex);
+  return state_.gate_held;
+}
+
 void SimGate::open() {
   MutexLock lock(state_.mutex);
   state_.gate_ops = 0;

@@ -165,6 +165,7 @@ class SimGate {
   SimGate(SimDisk& disk, uint32_t ops, std::string path);
   ~SimGate();
   void wait_until_held(uint32_t operations = 1);  // so many are waiting at the gate
+  uint32_t held() const;
   void open();
 
  private:

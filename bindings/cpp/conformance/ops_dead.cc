@@ -86,6 +86,7 @@ void print_done(Runner& r, const wq::DoneJob& job) {
   text += if_set("exceptions", job.raw.exceptions) + if_set("replays", job.raw.replays);
   if (job.raw.flow) text += " flow=" + r.flow_name(job.raw.flow);
   if (!job.result.empty()) text += " result=" + quoted(job.result);
+  text += key_text(job.raw.key_id, "result_code", job.raw.result_code);
   r.row(text);
 }
 

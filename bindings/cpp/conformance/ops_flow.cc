@@ -69,7 +69,9 @@ void print_cron(Runner& r, const wq_cron& cron) {
                      " queue=" + queue_word(wq::Bytes(cron.queue_name)) +
                      " expression=" + quoted(wq::Bytes(cron.expression));
   if (cron.zone.len) text += " zone=" + quoted(wq::Bytes(cron.zone));
-  if (cron.flags & WQ_CRON_PAUSED) text += " flags=paused";
+  const std::string flags =
+      bit_words(cron.flags, {{WQ_CRON_PAUSED, "paused"}, {WQ_JOB_ENCRYPT, "encrypt"}});
+  if (!flags.empty()) text += " flags=" + flags;
   text += if_set("catch_up", cron.catch_up);
   if (cron.priority != 100) text += " priority=" + std::to_string(cron.priority);
   text += if_set("max_attempts", cron.max_attempts);
@@ -78,7 +80,7 @@ void print_cron(Runner& r, const wq_cron& cron) {
     const wq_header& header = cron.headers[i];
     text += " header=" + quoted(wq::Bytes(header.name).str() + "=" + wq::Bytes(header.value).str());
   }
-  r.row(text);
+  r.row(text + key_text(cron.key_id, "payload_code", cron.payload_code));
 }
 
 void cron_get(Runner& r, const Line& line) {

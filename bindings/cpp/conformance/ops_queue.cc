@@ -54,6 +54,16 @@ wq::QueueConfig config_of(Runner& r, const Line& line) {
     config.rate =
         wq::Rate{line.u32("rate_count"), line.millis("rate_window_ms"), line.u32("rate_burst")};
   }
+  if (has_any(line, {"key_rate_count", "key_rate_burst", "key_rate_window_ms"})) {
+    config.key_rate = wq::Rate{line.u32("key_rate_count"), line.millis("key_rate_window_ms"),
+                               line.u32("key_rate_burst")};
+  }
+  if (has_any(line, {"throttle_count", "throttle_window_ms", "throttle_cool_ms"})) {
+    config.throttle = wq::Throttle{line.u32("throttle_count"), line.millis("throttle_window_ms"),
+                                   line.millis("throttle_cool_ms")};
+  }
+  config.encrypt = number<bool>(line, "encrypt");
+  config.compress_min_bytes = number<std::uint32_t>(line, "compress_min_bytes");
   config.group_limit = number<std::uint32_t>(line, "group_limit");
   if (line.has("version")) config.version = r.versions.at(line.text("version"));
   return config;
@@ -102,6 +112,14 @@ void config(Runner& r, const Line& line) {
   text += if_set("group_limit", *config->group_limit);
   text += if_set("rate_count", config->rate->count) + if_set("rate_burst", config->rate->burst);
   text += if_set("rate_window_ms", ms(config->rate->window));
+  text += if_set("encrypt", *config->encrypt);
+  text += if_set("compress_min_bytes", *config->compress_min_bytes);
+  text += if_set("key_rate_count", config->key_rate->count);
+  text += if_set("key_rate_burst", config->key_rate->burst);
+  text += if_set("key_rate_window_ms", ms(config->key_rate->window));
+  text += if_set("throttle_count", config->throttle->count);
+  text += if_set("throttle_window_ms", ms(config->throttle->window));
+  text += if_set("throttle_cool_ms", ms(config->throttle->cool));
   r.print(text + if_set("consumers_paused", config->consumers_paused));
 }
 
@@ -157,7 +175,8 @@ void stats(Runner& r, const Line& line) {
       {"replayed_total", s.replayed_total},   {"cancelled_total", s.cancelled_total},
       {"cleared_total", s.cleared_total},     {"jobs_expired_total", s.jobs_expired_total},
       {"dropped_total", s.dropped_total},     {"dead_dropped_total", s.dead_dropped_total},
-      {"chain_cut_total", s.chain_cut_total}, {"parked", s.parked}};
+      {"chain_cut_total", s.chain_cut_total}, {"parked", s.parked},
+      {"skipped_total", s.skipped_total}};
   for (const auto& [key, value] : totals) text += if_set(key, value);
   r.print(text);
 }
@@ -260,7 +279,12 @@ wq::JobOptions job_options(Runner& r, const Line& line) {
   options.debounce = {line.text("debounce_key"), line.millis("debounce_ms"),
                       line.millis("debounce_max_ms")};
   options.idempotency = {line.text("idempotency_key"), line.millis("idempotency_ms")};
-  options.group = {line.text("group"), line.u32("group_limit")};
+  options.group = {line.text("group"), line.u32("group_limit"),
+                   static_cast<wq::Overlap>(value_of_word(overlaps, line.text("overlap", "park"))),
+                   line.millis("overlap_ms")};
+  options.tenant = line.text("tenant");
+  options.rate_key = {line.text("rate_key"), line.u32("rate_cost")};
+  if (line.flag("encrypt") || line.flag("plain")) options.encrypt = line.flag("encrypt");
   if (line.has("flow")) options.flow = r.flow(line.text("flow"));
   options.expires_at = line.time("expires_at_ms");
   options.retry_until = line.time("retry_until_ms");

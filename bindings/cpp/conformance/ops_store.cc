@@ -1,11 +1,27 @@
 // ops_store.cc: operations on the store and its backups.
+#include <list>
+
 #include "runner.hpp"
 
 namespace conformance {
 namespace {
 
-wq::StoreOptions store_options(const Line& line) {
+// N, or N:M, are keys with the id N: 32 bytes N or M. They stand in `bytes`.
+std::vector<wq::EncryptionKey> keys_of(const Line& line, std::list<std::string>& bytes) {
+  std::vector<wq::EncryptionKey> keys;
+  for (const std::string& key : line.list("keys")) {
+    const std::vector<std::string> parts = split(key, ':');
+    bytes.emplace_back(32, static_cast<char>(std::stoul(parts.back())));
+    keys.push_back({static_cast<std::uint32_t>(std::stoul(parts.front())), bytes.back()});
+  }
+  return keys;
+}
+
+wq::Result<wq::Store> open_store(const Runner& r, const Line& line) {
+  std::list<std::string> keys;
   wq::StoreOptions options;
+  options.keys = keys_of(line, keys);
+  options.current_key = line.u32("current_key");
   options.create = !line.flag("no_create");
   options.expire_leases = line.flag("expire_leases");
   options.events_max = line.u32("events_max");
@@ -13,17 +29,17 @@ wq::StoreOptions store_options(const Line& line) {
   options.quota_bytes = static_cast<std::uint64_t>(line.number_of("quota_bytes"));
   options.memory_budget_bytes = static_cast<std::uint64_t>(line.number_of("memory_budget_bytes"));
   options.segment_bytes = static_cast<std::uint64_t>(line.number_of("segment_bytes"));
-  return options;
+  return wq::Store::open(r.path(line.text("store", "store")), options);
 }
 
 void open(Runner& r, const Line& line) {
-  auto store = wq::Store::open(r.path(line.text("store", "store")), store_options(line));
+  auto store = open_store(r, line);
   r.print(store ? "ok" : failure(store));
   if (store) r.open(*std::move(store));
 }
 
 void open_again(Runner& r, const Line& line) {
-  const auto store = wq::Store::open(r.path(line.text("store", "store")), store_options(line));
+  const auto store = open_store(r, line);
   r.print(store ? "ok" : failure(store));
 }
 
@@ -72,6 +88,17 @@ void store_stats(Runner& r, const Line&) {
           " delayed=" + std::to_string(stats->delayed) +
           " leased=" + std::to_string(stats->leased) +
           " running=" + std::to_string(stats->running) + " dead=" + std::to_string(stats->dead));
+}
+
+void store_keys(Runner& r, const Line&) {
+  const auto keys = r.store.keys();
+  if (!keys) return r.print(failure(keys));
+  r.print("ok");
+  for (const wq::KeyUse& key : *keys) {
+    r.row(std::to_string(key.id) + (key.payloads == 0 ? "" : " payloads=set") +
+          if_set("known", (key.flags & WQ_KEY_KNOWN) != 0) +
+          if_set("current", (key.flags & WQ_KEY_CURRENT) != 0));
+  }
 }
 
 void metrics(Runner& r, const Line&) {
@@ -138,6 +165,7 @@ const Table store_ops{{"open", open},       {"open_again", open_again},
                       {"queues", queues},   {"store_stats", store_stats},
                       {"metrics", metrics}, {"verify", verify},
                       {"backup", backup},   {"backup_verify", backup_verify},
-                      {"restore", restore}, {"events", events_op}};
+                      {"restore", restore}, {"events", events_op},
+                      {"store_keys", store_keys}};
 
 }  // namespace conformance

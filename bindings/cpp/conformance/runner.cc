@@ -109,6 +109,12 @@ std::string if_set(std::string_view key, std::uint64_t value) {
   return value == 0 ? "" : " " + std::string(key) + "=" + std::to_string(value);
 }
 
+std::string key_text(std::uint32_t key_id, std::string_view key, std::int32_t code) {
+  std::string text = if_set("key_id", key_id);
+  if (code == WQ_OK) return text;
+  return text + " " + std::string(key) + "=WQ_E_" + std::string(wq_error_name(code));
+}
+
 void Runner::print_job(const wq::Job& job) {
   const wq_job& raw = job.raw();
   const auto bytes = [](std::string_view key, wq::Bytes value) {
@@ -128,16 +134,21 @@ void Runner::print_job(const wq::Job& job) {
   text += set("deadline_ms", raw.deadline_ms) + set("dead_ms", raw.dead_ms);
   text += set("first_dead_ms", raw.first_dead_ms);
   for (const wq::Header& header : job.headers()) text += " header=" + header_text(header);
-  text += bytes("last_error", job.last_error());
+  const bool own_text = job.last_error().view().starts_with("the payload of job");
+  text += own_text ? " last_error=*" : bytes("last_error", job.last_error());
   text += if_set("timeout_ms", static_cast<std::uint64_t>(raw.timeout_ms));
   text += set("expires_at_ms", raw.expires_at_ms) + set("retry_until_ms", raw.retry_until_ms);
   text += if_set("max_exceptions", raw.max_exceptions);
-  if (raw.flags & WQ_JOB_FAIL_ON_TIMEOUT) text += " flags=fail_on_timeout";
+  const std::string flags = bit_words(
+      raw.flags, {{WQ_JOB_FAIL_ON_TIMEOUT, "fail_on_timeout"}, {WQ_JOB_ENCRYPT, "encrypt"}});
+  if (!flags.empty()) text += " flags=" + flags;
   text += bytes("progress", job.progress_note());
   if (raw.flow) text += " flow=" + flow_name(raw.flow);
   text += if_set("chain_count", raw.chain_count) + if_set("flow_cancelled", raw.flow_cancelled);
   text += bytes("group", job.group()) + if_set("parked", raw.parked);
-  row(text);
+  text += bytes("tenant", job.tenant()) + bytes("rate_key", job.rate_key());
+  if (!job.rate_key().empty()) text += if_set("rate_cost", job.rate_cost());
+  row(text + key_text(job.key_id(), "payload_code", raw.payload_code));
 }
 
 std::string word(wq::Outcome outcome) {

@@ -107,6 +107,9 @@ inline wq::Call call_of(const Line& line) {
 // " key=N", or nothing for 0.
 std::string if_set(std::string_view key, std::uint64_t value);
 
+// " key_id=N KEY=WQ_E_...": how something is sealed, and why it does not open.
+std::string key_text(std::uint32_t key_id, std::string_view key, std::int32_t code);
+
 // Does a change now and tells of it, or with async= begins it and tells of it when it is awaited.
 template <typename F, typename T>
 void change(Runner& runner, const Line& line, F&& f, T tell) {

@@ -34,6 +34,10 @@ struct DeadFilter {
   std::span<const Token> entries = {};
   std::uint64_t limit = 0;  // at most so many, the oldest first; 0: no limit
   std::optional<Cancel> cancel = {};
+  // Called before each step with how many were changed and looked at; false stops the work. Must not
+  // throw; may use the store.
+  bool (*progress)(std::uint64_t changed, std::uint64_t examined, void* context) = nullptr;
+  void* context = nullptr;
 };
 
 // What a bulk change did, whatever it answers.
@@ -41,6 +45,7 @@ struct DeadReport {
   Result<Outcome> result = Outcome::ok;
   std::uint64_t changed = 0;
   std::uint64_t examined = 0;
+  Millis elapsed{};
 };
 
 class DeadLetters {
@@ -118,6 +123,14 @@ class DeadLetters {
     want.entries_count = filter.entries.size();
     want.limit = filter.limit;
     want.cancel = filter.cancel ? filter.cancel->get() : nullptr;
+    if (filter.progress) {
+      want.progress_ctx = const_cast<DeadFilter*>(&filter);
+      want.progress = [](std::uint64_t changed, std::uint64_t examined,
+                         void* context) -> std::int32_t {
+        const auto* how = static_cast<const DeadFilter*>(context);
+        return how->progress(changed, examined, how->context) ? 0 : 1;
+      };
+    }
     wq_dead_report raw_report = WQ_DEAD_REPORT_INIT;
     DeadReport report;
     report.result = detail::change_queue(queue_, call, [&](wq_queue* raw, wq_call* c, wq_error* e) {
@@ -125,6 +138,7 @@ class DeadLetters {
     });
     report.changed = raw_report.changed;
     report.examined = raw_report.examined;
+    report.elapsed = Millis(raw_report.elapsed_ms);
     return report;
   }
 

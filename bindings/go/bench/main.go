@@ -1,66 +1,81 @@
-// Command bench measures what Go adds to the library: ns per single operation, and jobs per second
-// through a whole life (enqueue, lease, ack) in batches. One line of JSON; the counts are checked.
+// Command bench puts jobs through their whole life (enqueue, lease, ack), to be compared with
+// bench/bindings/life.c by bench/run.sh BUILD_DIR --bindings.
 //
-//	bench [-jobs N] [-batch N] [-level memory|power] [-producers N] DIRECTORY
+//	bench LEVEL BATCH JOBS DIRECTORY      one line of JSON; LEVEL: memory or power
+//
+// 32 changes may be under way; leases are at the memory level. Exit 1 if not every job was delivered
+// with its payload and acked once.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
+	"strconv"
 	"time"
 
 	"wq.internal/wq"
 )
 
-type result struct {
-	Language      string  `json:"language"`
-	Level         string  `json:"level"`
-	Jobs          int     `json:"jobs"`
-	Batch         int     `json:"batch"`
-	Producers     int     `json:"producers"`
-	PayloadBytes  int     `json:"payload_bytes"`
-	EnqueueNs     float64 `json:"enqueue_one_ns"`
-	LeaseNs       float64 `json:"lease_one_ns"`
-	AckNs         float64 `json:"ack_one_ns"`
-	JobsPerSecond float64 `json:"pipelined_jobs_per_second"`
-	Enqueued      int     `json:"enqueued"`
-	Delivered     int     `json:"delivered"`
-}
+const (
+	underWayMax  = 32
+	payloadBytes = 100
+)
 
 var ctx = context.Background()
 
-const payloadBytes = 100
+type result struct {
+	Language  string  `json:"language"`
+	Level     string  `json:"level"`
+	Batch     int     `json:"batch"`
+	Jobs      int     `json:"jobs"`
+	Seconds   float64 `json:"seconds"`
+	Delivered int     `json:"delivered"`
+	Acked     uint64  `json:"acked"`
+}
 
 func main() {
-	jobs := flag.Int("jobs", 100000, "jobs of the pipelined part")
-	batch := flag.Int("batch", 100, "jobs in one call")
-	level := flag.String("level", "memory", "memory or power")
-	producers := flag.Int("producers", 4, "goroutines on each side")
-	flag.Parse()
-	if flag.NArg() != 1 {
-		log.Fatal("usage: bench [flags] DIRECTORY")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: bench memory|power BATCH JOBS DIRECTORY")
+		os.Exit(2)
 	}
-	durability := map[string]wq.Durability{"memory": wq.Memory, "process": wq.Process, "power": wq.Power}[*level]
-	r := result{Language: "go", Level: *level, Jobs: *jobs, Batch: *batch, Producers: *producers, PayloadBytes: payloadBytes}
-	store, err := wq.Open(filepath.Join(flag.Arg(0), "bench"), nil)
+	r := result{Language: "go", Level: os.Args[1], Batch: number(os.Args[2])}
+	r.Jobs = number(os.Args[3]) / r.Batch * r.Batch
+	store, err := wq.Open(os.Args[4], nil)
 	check(err)
-	defer store.Close()
-	queue, err := store.Queue(ctx, "bench", &wq.Config{Durability: &durability})
+	queue, err := store.Queue(ctx, "life", nil)
 	check(err)
-	defer queue.Close()
-	r.single(queue, durability)
-	r.pipelined(queue, durability)
+	b := &bench{queue: queue, level: wq.Memory, batch: r.Batch, payload: bytes.Repeat([]byte("x"), payloadBytes)}
+	if r.Level == "power" {
+		b.level = wq.Power
+	}
+	for range r.Batch {
+		b.specs = append(b.specs, wq.Spec{Payload: b.payload})
+	}
+	start := time.Now()
+	for made := 0; made < r.Jobs; made += r.Batch {
+		b.enqueue()
+		r.Delivered += b.consume()
+	}
+	b.settleDown(0)
+	r.Seconds = time.Since(start).Seconds()
+	stats, err := queue.Stats(ctx)
+	check(err)
+	r.Acked = stats.Acked
+	check(store.Close())
 	check(json.NewEncoder(os.Stdout).Encode(r))
-	if r.Delivered != r.Enqueued {
-		log.Fatalf("%d enqueued, %d delivered", r.Enqueued, r.Delivered)
+	if r.Delivered != r.Jobs || r.Acked != uint64(r.Jobs) {
+		os.Exit(1)
 	}
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	check(err)
+	return n
 }
 
 func check(err error) {
@@ -69,83 +84,60 @@ func check(err error) {
 	}
 }
 
-// single times one operation after another.
-func (r *result) single(q *wq.Queue, level wq.Durability) {
-	n := 20000
-	if level != wq.Memory {
-		n = 200
-	}
-	payload := make([]byte, payloadBytes)
-	begin := time.Now()
-	for range n {
-		_, err := q.Enqueue(ctx, wq.Spec{Payload: payload}, level)
-		check(err)
-	}
-	r.EnqueueNs = float64(time.Since(begin).Nanoseconds()) / float64(n)
-	jobs := make([]*wq.Job, 0, n)
-	begin = time.Now()
-	for len(jobs) < n {
-		got, _, err := q.Lease(ctx, wq.LeaseOptions{}, level)
-		check(err)
-		jobs = append(jobs, got...)
-	}
-	r.LeaseNs = float64(time.Since(begin).Nanoseconds()) / float64(n)
-	begin = time.Now()
-	for _, job := range jobs {
-		outcome, err := job.Ack(ctx, level)
-		check(err)
-		if outcome != wq.OK {
-			check(fmt.Errorf("ack: %v", outcome))
-		}
-	}
-	r.AckNs = float64(time.Since(begin).Nanoseconds()) / float64(n)
+type bench struct {
+	queue    *wq.Queue
+	level    wq.Durability
+	batch    int
+	payload  []byte
+	specs    []wq.Spec
+	underWay []*wq.Pending // the oldest first
+	items    []wq.Settlement
 }
 
-// pipelined runs producers and consumers at once.
-func (r *result) pipelined(q *wq.Queue, level wq.Durability) {
-	var all sync.WaitGroup
-	var enqueued, delivered atomic.Int64
-	perProducer := (r.Jobs/r.Producers + r.Batch - 1) / r.Batch
-	total := int64(perProducer * r.Producers * r.Batch)
-	done, finish := context.WithCancel(ctx)
-	begin := time.Now()
-	for range r.Producers {
-		all.Add(2)
-		go func() {
-			defer all.Done()
-			specs := make([]wq.Spec, r.Batch)
-			payload := make([]byte, payloadBytes)
-			for i := range specs {
-				specs[i].Payload = payload
-			}
-			for range perProducer {
-				many, err := q.EnqueueMany(ctx, specs, level)
-				check(err)
-				enqueued.Add(int64(many.Accepted))
-			}
-		}()
-		go func() {
-			defer all.Done()
-			for {
-				jobs, _, err := q.Lease(done, wq.LeaseOptions{Max: r.Batch, Wait: wq.Forever}, level)
-				if done.Err() != nil {
-					return
-				}
-				check(err)
-				items := make([]wq.Settlement, len(jobs))
-				for i, job := range jobs {
-					items[i] = wq.Settlement{Kind: wq.SettleAck, Token: job.Token}
-				}
-				_, err = q.SettleMany(ctx, items, level)
-				check(err)
-				if delivered.Add(int64(len(jobs))) == total {
-					finish()
-				}
-			}
-		}()
+// settleDown waits for the oldest changes, until so many are left.
+func (b *bench) settleDown(left int) {
+	for len(b.underWay) > left {
+		check(b.underWay[0].Wait(ctx))
+		b.underWay = b.underWay[1:]
 	}
-	all.Wait()
-	finish()
-	r.Enqueued, r.Delivered = int(enqueued.Load()), int(delivered.Load())
-	r.JobsPerSecond = float64(r.Delivered) / time.Since(begin).Seconds()
+}
+
+func (b *bench) begin() *wq.Pending {
+	b.settleDown(underWayMax - 1)
+	p := &wq.Pending{}
+	b.underWay = append(b.underWay, p)
+	return p
+}
+
+func (b *bench) enqueue() {
+	if b.batch == 1 {
+		_, err := b.queue.Enqueue(ctx, b.specs[0], b.level, b.begin())
+		check(err)
+		return
+	}
+	_, err := b.queue.EnqueueMany(ctx, b.specs, b.level, b.begin())
+	check(err)
+}
+
+// consume leases, looks at each job and acks: how many there were.
+func (b *bench) consume() int {
+	jobs, _, err := b.queue.Lease(ctx, wq.LeaseOptions{Max: b.batch}, wq.Memory)
+	check(err)
+	for _, job := range jobs {
+		if !bytes.Equal(job.Payload, b.payload) {
+			log.Fatal("a payload is not what it was")
+		}
+	}
+	if b.batch == 1 {
+		_, err = jobs[0].Ack(ctx, b.level, b.begin())
+		check(err)
+		return 1
+	}
+	b.items = b.items[:0]
+	for _, job := range jobs {
+		b.items = append(b.items, wq.Settlement{Kind: wq.SettleAck, Token: job.Token})
+	}
+	_, err = b.queue.SettleMany(ctx, b.items, b.level, b.begin())
+	check(err)
+	return len(jobs)
 }

@@ -22,6 +22,11 @@ func (r *runner) spec(l *line) wq.Spec {
 		IdempotencyKey: l.get("idempotency_key"), Idempotency: l.ms("idempotency_ms"),
 		Flow: r.flow(l), Group: l.get("group"), GroupLimit: int(l.int("group_limit")), DryRun: l.flag("dry_run"),
 	}
+	s.Overlap, s.OverlapDelay = word[wq.Overlap](l.get("overlap"), overlapNames), l.ms("overlap_ms")
+	s.Tenant, s.RateKey, s.RateCost = l.get("tenant"), l.get("rate_key"), int(l.int("rate_cost"))
+	if l.flag("encrypt") || l.flag("plain") {
+		s.Encrypt = wq.Ptr(l.flag("encrypt"))
+	}
 	if l.has("priority") {
 		s.Priority = wq.Ptr(int(l.int("priority")))
 	}

@@ -252,6 +252,7 @@ func (r *runner) doneRow(d *wq.DoneJob) {
 	f.number("replays", int64(d.Replays))
 	f.text("flow", r.flowName(d.Flow))
 	f.bytes("result", string(d.Result))
+	f.key(d.KeyID, "result_code", d.ResultCode)
 	r.row(r.nameOf(d.ID), f.String())
 }
 
@@ -357,9 +358,7 @@ func (r *runner) cronRow(c *wq.Cron) {
 	f.add("queue", queueName(c.Queue))
 	f.add("expression", quoted(c.Expression))
 	f.bytes("zone", c.Zone)
-	if c.Paused {
-		f.add("flags", "paused")
-	}
+	f.text("flags", flagWords("paused", c.Paused, "encrypt", c.Sealed))
 	f.number("catch_up", int64(c.CatchUp))
 	if c.Priority != 100 {
 		f.add("priority", c.Priority)
@@ -367,6 +366,7 @@ func (r *runner) cronRow(c *wq.Cron) {
 	f.number("max_attempts", int64(c.MaxAttempts))
 	f.bytes("payload", string(c.Payload))
 	r.header(&f, c.Headers)
+	f.key(c.KeyID, "payload_code", c.PayloadCode)
 	r.row(quoted(c.Name), f.String())
 }
 

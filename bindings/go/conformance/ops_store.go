@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -69,6 +70,19 @@ var storeOps = map[string]func(*runner, *line){
 		r.result(err, fmt.Sprintf("status=%v queues=%d ready=%d delayed=%d leased=%d running=%d dead=%d",
 			s.Status, s.Queues, s.Ready, s.Delayed, s.Leased, s.Running, s.Dead))
 	},
+	"store_keys": func(r *runner, _ *line) {
+		keys, err := r.store.Keys(ctx)
+		r.result(err, "")
+		for _, key := range keys {
+			var f fields
+			if key.Payloads != 0 {
+				f.add("payloads", "set")
+			}
+			f.flag("known", key.Known)
+			f.flag("current", key.Current)
+			r.row(fmt.Sprint(key.ID), f.String())
+		}
+	},
 	"metrics": func(r *runner, _ *line) {
 		text, err := r.store.Metrics(ctx)
 		if err == nil && text == "" {
@@ -111,8 +125,21 @@ func (r *runner) storePath(l *line) string {
 	return filepath.Join(r.dir, name)
 }
 
+// readKeys reads N or N:M: a key with the id N, 32 bytes N or M.
+func readKeys(l *line) (keys []wq.Key) {
+	for _, key := range l.list("keys") {
+		id, fill, both := strings.Cut(key, ":")
+		if !both {
+			fill = id
+		}
+		keys = append(keys, wq.Key{ID: uint32(number(id)), Bytes: bytes.Repeat([]byte{byte(number(fill))}, 32)})
+	}
+	return keys
+}
+
 func openOptions(l *line) *wq.Options {
 	return &wq.Options{
+		Keys: readKeys(l), CurrentKey: uint32(l.int("current_key")),
 		NoCreate: l.flag("no_create"), ExpireLeases: l.flag("expire_leases"), EventsMax: int(l.int("events_max")),
 		PayloadMax: l.int("payload_bytes_max"), Quota: l.int("quota_bytes"), Logger: quiet,
 		MemoryBudget: l.int("memory_budget_bytes"), SegmentBytes: l.int("segment_bytes"),
@@ -275,10 +302,23 @@ func readConfig(l *line) (c wq.Config) {
 	if l.hasPrefix("keep_done_") {
 		c.History = &wq.History{Count: int(l.int("keep_done_count")), Age: l.ms("keep_done_age_ms")}
 	}
-	if l.hasPrefix("rate_") {
-		c.Rate = &wq.Rate{Count: int(l.int("rate_count")), Window: l.ms("rate_window_ms"), Burst: int(l.int("rate_burst"))}
+	c.Rate, c.KeyRate = readRate(l, "rate_"), readRate(l, "key_rate_")
+	if l.hasPrefix("throttle_") {
+		c.Throttle = &wq.Throttle{Count: int(l.int("throttle_count")), Window: l.ms("throttle_window_ms"),
+			Cool: l.ms("throttle_cool_ms")}
+	}
+	number("compress_min_bytes", &c.CompressMinBytes)
+	if l.has("encrypt") {
+		c.Encrypt = wq.Ptr(l.get("encrypt") == "1")
 	}
 	return c
+}
+
+func readRate(l *line, prefix string) *wq.Rate {
+	if !l.hasPrefix(prefix) {
+		return nil
+	}
+	return &wq.Rate{Count: int(l.int(prefix + "count")), Window: l.ms(prefix + "window_ms"), Burst: int(l.int(prefix + "burst"))}
 }
 
 func (r *runner) printConfig(l *line) {
@@ -319,6 +359,14 @@ func (r *runner) printConfig(l *line) {
 	f.number("rate_count", int64(c.Rate.Count))
 	f.number("rate_burst", int64(c.Rate.Burst))
 	f.millis("rate_window_ms", c.Rate.Window)
+	f.flag("encrypt", *c.Encrypt)
+	f.number("compress_min_bytes", int64(*c.CompressMinBytes))
+	f.number("key_rate_count", int64(c.KeyRate.Count))
+	f.number("key_rate_burst", int64(c.KeyRate.Burst))
+	f.millis("key_rate_window_ms", c.KeyRate.Window)
+	f.number("throttle_count", int64(c.Throttle.Count))
+	f.millis("throttle_window_ms", c.Throttle.Window)
+	f.millis("throttle_cool_ms", c.Throttle.Cool)
 	f.flag("consumers_paused", c.ConsumersPaused)
 	r.print("ok", f.String())
 }
@@ -340,6 +388,7 @@ func (r *runner) printStats(l *line) {
 		{"cancelled_total", s.CancelledTotal}, {"cleared_total", s.Cleared},
 		{"jobs_expired_total", s.JobsExpired}, {"dropped_total", s.Dropped},
 		{"dead_dropped_total", s.DeadDropped}, {"chain_cut_total", s.ChainCut}, {"parked", s.Parked},
+		{"skipped_total", s.Skipped},
 	} {
 		f.count(total.key, total.n)
 	}

@@ -197,6 +197,7 @@ var (
 	uniqueNames     = []string{"", "started", "done", "gone"}
 	keyNames        = []string{"", "unique", "debounce", "idempotency"}
 	settleNames     = []string{"", "ack", "nack", "fail", "release"}
-	deadNames       = []string{"", "failed", "lease_expired", "timeout", "retry_until", "max_exceptions", "cancelled", "expired", "unknown_type"}
+	deadNames       = []string{"", "failed", "lease_expired", "timeout", "retry_until", "max_exceptions", "cancelled", "expired", "unknown_type", "unreadable"}
 	fullNames       = []string{"refuse", "drop_oldest"}
+	overlapNames    = []string{"park", "release", "skip"}
 )

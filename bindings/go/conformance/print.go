@@ -117,6 +117,27 @@ func (f *fields) flag(key string, on bool) {
 	}
 }
 
+// key tells how something is sealed, and why it does not open.
+func (f *fields) key(id uint32, name string, code wq.Code) {
+	f.number("key_id", int64(id))
+	if code != 0 {
+		f.add(name, "WQ_E_"+code.Name())
+	}
+}
+
+// flagWords joins two names as far as they are true.
+func flagWords(first string, isFirst bool, second string, isSecond bool) string {
+	switch {
+	case isFirst && isSecond:
+		return first + "," + second
+	case isFirst:
+		return first
+	case isSecond:
+		return second
+	}
+	return ""
+}
+
 func (f fields) String() string { return strings.Join(f, " ") }
 
 func (r *runner) print(parts ...string) {
@@ -183,20 +204,28 @@ func (r *runner) told(j *wq.Job) {
 	f.set("dead_ms", j.DeadAt)
 	f.set("first_dead_ms", j.FirstDeadAt)
 	r.header(&f, j.Headers)
-	f.bytes("last_error", j.LastError)
+	if strings.HasPrefix(j.LastError, "the payload of job") {
+		f.add("last_error", "*")
+	} else {
+		f.bytes("last_error", j.LastError)
+	}
 	f.millis("timeout_ms", j.Timeout)
 	f.set("expires_at_ms", j.ExpiresAt)
 	f.set("retry_until_ms", j.RetryUntil)
 	f.number("max_exceptions", int64(j.MaxExceptions))
-	if j.FailOnTimeout {
-		f.add("flags", "fail_on_timeout")
-	}
+	f.text("flags", flagWords("fail_on_timeout", j.FailOnTimeout, "encrypt", j.Sealed))
 	f.bytes("progress", string(j.Progress))
 	f.text("flow", r.flowName(j.Flow))
 	f.number("chain_count", int64(j.ChainCount))
 	f.flag("flow_cancelled", j.FlowCancelled)
 	f.bytes("group", j.Group)
 	f.flag("parked", j.Parked)
+	f.bytes("tenant", j.Tenant)
+	f.bytes("rate_key", j.RateKey)
+	if j.RateKey != "" {
+		f.number("rate_cost", int64(j.RateCost))
+	}
+	f.key(j.KeyID, "payload_code", j.PayloadCode)
 	r.row(name, f.String())
 }
 
@@ -207,6 +236,7 @@ var whyNames = []struct {
 	{wq.WhyDelayed, "delayed"}, {wq.WhyPaused, "paused"}, {wq.WhyDisabled, "disabled"}, {wq.WhySlots, "slots"},
 	{wq.WhyBehind, "behind"}, {wq.WhyHeld, "held"}, {wq.WhyLate, "late"}, {wq.WhyDead, "dead"},
 	{wq.WhyStopped, "stopped"}, {wq.WhyEmpty, "empty"}, {wq.WhyGroup, "group"}, {wq.WhyRate, "rate"},
+	{wq.WhyCooling, "cooling"},
 }
 
 func causes(why wq.Why) string {

@@ -1,83 +1,63 @@
 #!/usr/bin/env node
 'use strict';
-// bench.js [JOBS [DIRECTORY]]: the whole life of jobs (enqueue, lease, ack) in batches of 100 with
-// 16 of them under way, at memory and power level, and the cost of a call with next to no work.
-// One line of JSON; it fails if what was delivered is not what was enqueued.
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
+// bench.js LEVEL BATCH JOBS DIRECTORY: the whole life of jobs (enqueue, lease, ack) through this
+// package, to be compared with bench/bindings/life.c by bench/run.sh BUILD_DIR --bindings. LEVEL:
+// memory or power. One line of JSON. 16 loops are under way, each with one change or lease at a time;
+// leases are at the memory level. Exit 1 if not every job was delivered with its payload and acked
+// once.
 const wq = require('..');
 
-const BATCH = 100;
-const UNDER_WAY = 16;
-const PAYLOAD = Buffer.alloc(100, 'p');
-const CALLS = 20000;
-const CALLS_UNDER_WAY = 100;
+const LOOPS = 16;
+const PAYLOAD = Buffer.alloc(100, 'x');
 
-/** Run `count` steps, `width` of them at a time. */
-async function pipelined(count, width, step) {
-  let next = 0;
-  await Promise.all(Array.from({ length: width }, async () => {
-    while (next < count) await step(next++);
-  }));
-}
-
-const perSecond = (count, start) => Math.round(count / ((performance.now() - start) / 1000));
-
-async function life(store, durability, jobs) {
-  const queue = await store.queue(`life-${durability}`);
-  const batches = Math.ceil(jobs / BATCH);
-  const specs = Array.from({ length: BATCH }, () => ({ payload: PAYLOAD }));
-  const start = performance.now();
-  let enqueued = 0;
-  await pipelined(batches, UNDER_WAY, async () => {
-    const { accepted } = await queue.enqueueMany(specs, { durability });
-    enqueued += accepted;
-  });
-  const enqueueRate = perSecond(enqueued, start);
-  const middle = performance.now();
+async function life(queue, durability, batch, jobs) {
+  const specs = Array.from({ length: batch }, () => ({ payload: PAYLOAD }));
+  let left = jobs;
   let delivered = 0;
-  let acked = 0;
-  let bytes = 0;
-  await Promise.all(Array.from({ length: UNDER_WAY }, async () => {
-    for (;;) {
-      const leased = await queue.lease({ maxJobs: BATCH, durability: 'memory' });
-      if (!leased.length) return;
-      delivered += leased.length;
-      for (const job of leased) bytes += job.payload.length;
-      const items = leased.map((job) => ({ kind: 'ack', job }));
-      const { outcomes } = await queue.settleMany(items, { durability });
-      acked += outcomes.filter((outcome) => outcome === 'ok').length;
+  const check = (outcome) => {
+    if (outcome !== 'ok') throw new Error(`a change did not do what it should: ${outcome}`);
+  };
+  const take = async () => {
+    const leased = await queue.lease({ maxJobs: batch, durability: 'memory' });
+    for (const job of leased) {
+      if (!job.payload.equals(PAYLOAD)) throw new Error('a payload is not what it was');
     }
-  }));
-  if (delivered !== enqueued || acked !== enqueued || bytes !== enqueued * PAYLOAD.length) {
-    throw new Error(`${enqueued} enqueued, ${delivered} delivered, ${acked} acked`);
-  }
-  return { enqueued, delivered, acked, enqueuePerSecond: enqueueRate,
-    consumePerSecond: perSecond(delivered, middle), lifePerSecond: perSecond(enqueued, start) };
+    delivered += leased.length;
+    return leased;
+  };
+  const loop = async () => {
+    while (left > 0) {
+      left -= batch;
+      if (batch === 1) {
+        check((await queue.enqueue(PAYLOAD, { durability })).outcome);
+        check(await (await take())[0].ack(undefined, { durability }));
+      } else {
+        check((await queue.enqueueMany(specs, { durability })).outcome);
+        check((await queue.settleMany((await take()).map((job) => ({ kind: 'ack', job })),
+          { durability })).outcome);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LOOPS }, loop));
+  return delivered;
 }
 
-async function main([jobs = '100000', directory = os.tmpdir()]) {
-  const dir = fs.mkdtempSync(path.join(directory, 'wq-bench-'));
-  const store = await wq.open(path.join(dir, 'store'));
-  try {
-    const result = { language: 'node', node: process.version, wq: wq.version, batch: BATCH,
-      underWay: UNDER_WAY };
-    await life(store, 'memory', 20000); // warm
-    result.memory = await life(store, 'memory', Number(jobs));
-    result.power = await life(store, 'power', Number(jobs));
-    const queue = await store.queue('calls');
-    const start = performance.now();
-    await pipelined(CALLS, CALLS_UNDER_WAY, () => queue.resume()); // of an active queue
-    result.nsPerCall = Math.round((performance.now() - start) * 1e6 / CALLS);
-    console.log(JSON.stringify(result));
-  } finally {
-    await store.close();
-    fs.rmSync(dir, { recursive: true, force: true });
-  }
+async function main([level, batchText, jobsText, directory]) {
+  if (!directory) throw new Error('usage: bench.js memory|power BATCH JOBS DIRECTORY');
+  const batch = Number(batchText);
+  const jobs = Math.floor(Number(jobsText) / batch) * batch;
+  const store = await wq.open(directory);
+  const queue = await store.queue('life');
+  const start = performance.now();
+  const delivered = await life(queue, level, batch, jobs);
+  const seconds = (performance.now() - start) / 1000;
+  const { ackedTotal: acked } = await queue.stats();
+  await store.close();
+  console.log(JSON.stringify({ language: 'node', level, batch, jobs, seconds, delivered, acked }));
+  if (delivered !== jobs || acked !== jobs) process.exitCode = 1;
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  console.error(error);
+  console.error(error.message);
   process.exitCode = 1;
 });

@@ -114,6 +114,18 @@ export declare const constants: Readonly<{
    */
   E_INTERNAL: -80;
   /**
+   * wq_error.flags: the predicates of the code, for languages that read the struct only.
+   */
+  ERROR_RETRYABLE: 1;
+  /**
+   * wq_error.flags: the predicates of the code, for languages that read the struct only.
+   */
+  ERROR_MAYBE_COMMITTED: 2;
+  /**
+   * wq_error.flags: the predicates of the code, for languages that read the struct only.
+   */
+  ERROR_FATAL: 4;
+  /**
    * Durability levels (convention 8). 0 takes the default.
    */
   MEMORY: 1;
@@ -125,100 +137,6 @@ export declare const constants: Readonly<{
    * Durability levels (convention 8). 0 takes the default.
    */
   POWER: 3;
-  /**
-   * Job states, and the bit of a state in the masks of wq_queue_clear.
-   */
-  STATE_READY: 1;
-  /**
-   * Job states, and the bit of a state in the masks of wq_queue_clear.
-   */
-  STATE_DELAYED: 2;
-  /**
-   * Job states, and the bit of a state in the masks of wq_queue_clear.
-   */
-  STATE_LEASED: 3;
-  /**
-   * Job states, and the bit of a state in the masks of wq_queue_clear.
-   */
-  STATE_RUNNING: 4;
-  /**
-   * Job states, and the bit of a state in the masks of wq_queue_clear.
-   */
-  STATE_DEAD: 5;
-  /**
-   * Queue status.
-   */
-  STATUS_ACTIVE: 0;
-  /**
-   * no lease; enqueue goes on
-   */
-  STATUS_PAUSED: 1;
-  /**
-   * no lease and no enqueue; delayed jobs stay
-   */
-  STATUS_DISABLED: 2;
-  /**
-   * WQ_E_FULL
-   */
-  FULL_REFUSE: 0;
-  /**
-   * ready jobs go for it in the same change, the least urgent first and of those the oldest.
-   * Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
-   */
-  FULL_DROP_OLDEST: 1;
-  /**
-   * wq_fail, or nacked with no retry left
-   */
-  DEAD_FAILED: 1;
-  /**
-   * its last attempt was lost: the lease was not settled in time
-   */
-  DEAD_LEASE_EXPIRED: 2;
-  /**
-   * a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
-   */
-  DEAD_TIMEOUT: 3;
-  /**
-   * an attempt was lost at or after its retry_until_ms
-   */
-  DEAD_RETRY_UNTIL: 4;
-  /**
-   * nacked for the max_exceptions-th time
-   */
-  DEAD_MAX_EXCEPTIONS: 5;
-  /**
-   * 6 to 8 are said by workers only, who can say 1 and 3 as well
-   */
-  DEAD_CANCELLED: 6;
-  /**
-   * see `reason` of wq_nack_options and wq_settle_item
-   */
-  DEAD_EXPIRED: 7;
-  /**
-   * the worker does not know what to do with such a job
-   */
-  DEAD_UNKNOWN_TYPE: 8;
-  /**
-   * its payload did not open when it was leased; see ENCRYPTION
-   */
-  DEAD_UNREADABLE: 9;
-  /**
-   * backoff_base_ms
-   */
-  BACKOFF_FIXED: 1;
-  /**
-   * backoff_base_ms * 2^(n - 1), at most backoff_max_ms
-   */
-  BACKOFF_EXPONENTIAL: 2;
-  /**
-   * backoff_list_ms[n - 1]; the last entry repeats
-   */
-  BACKOFF_LIST: 3;
-  /**
-   * Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue:
-   * none.
-   */
-  BACKOFF_LIST_MAX: 32;
   /**
    * WQ_E_NOT_FOUND if there is no store at the path
    */
@@ -259,6 +177,44 @@ export declare const constants: Readonly<{
    * Flags of wq_queue_open.
    */
   QUEUE_NO_CREATE: 1;
+  /**
+   * Queue status.
+   */
+  STATUS_ACTIVE: 0;
+  /**
+   * no lease; enqueue goes on
+   */
+  STATUS_PAUSED: 1;
+  /**
+   * no lease and no enqueue; delayed jobs stay
+   */
+  STATUS_DISABLED: 2;
+  /**
+   * backoff_base_ms
+   */
+  BACKOFF_FIXED: 1;
+  /**
+   * backoff_base_ms * 2^(n - 1), at most backoff_max_ms
+   */
+  BACKOFF_EXPONENTIAL: 2;
+  /**
+   * backoff_list_ms[n - 1]; the last entry repeats
+   */
+  BACKOFF_LIST: 3;
+  /**
+   * Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; in a queue:
+   * none
+   */
+  BACKOFF_LIST_MAX: 32;
+  /**
+   * WQ_E_FULL
+   */
+  FULL_REFUSE: 0;
+  /**
+   * ready jobs go for it in the same change, the least urgent first and of those the oldest.
+   * Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
+   */
+  FULL_DROP_OLDEST: 1;
   /**
    * wq_queue_config.fields
    */
@@ -336,6 +292,26 @@ export declare const constants: Readonly<{
    */
   CONFIG_THROTTLE: 536870912;
   /**
+   * Job states, and the bit of a state in the masks of wq_queue_clear.
+   */
+  STATE_READY: 1;
+  /**
+   * Job states, and the bit of a state in the masks of wq_queue_clear.
+   */
+  STATE_DELAYED: 2;
+  /**
+   * Job states, and the bit of a state in the masks of wq_queue_clear.
+   */
+  STATE_LEASED: 3;
+  /**
+   * Job states, and the bit of a state in the masks of wq_queue_clear.
+   */
+  STATE_RUNNING: 4;
+  /**
+   * Job states, and the bit of a state in the masks of wq_queue_clear.
+   */
+  STATE_DEAD: 5;
+  /**
    * the field `priority` counts; without it the priority is 100
    */
   JOB_PRIORITY: 1;
@@ -344,6 +320,19 @@ export declare const constants: Readonly<{
    * are left. Also when WQ_OPEN_EXPIRE_LEASES takes it back.
    */
   JOB_FAIL_ON_TIMEOUT: 2;
+  /**
+   * a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
+   * LSN are 0. In wq_enqueue_many all specs have it or none
+   */
+  JOB_DRY_RUN: 65536;
+  /**
+   * Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+   */
+  JOB_ENCRYPT: 67108864;
+  /**
+   * wq_job_spec.flags
+   */
+  JOB_PLAIN: 134217728;
   /**
    * its first lease: one job of the key waits, others may be at work
    */
@@ -361,30 +350,17 @@ export declare const constants: Readonly<{
    */
   KEY_RULE_DEBOUNCE: 4;
   /**
-   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   * waits for a slot, the default
    */
-  KEY_UNIQUE: 1;
+  OVERLAP_PARK: 0;
   /**
-   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   * is delayed by overlap_ms
    */
-  KEY_DEBOUNCE: 2;
+  OVERLAP_RELEASE: 1;
   /**
-   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   * ends without having run
    */
-  KEY_IDEMPOTENCY: 3;
-  /**
-   * a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
-   * LSN are 0. In wq_enqueue_many all specs have it or none
-   */
-  JOB_DRY_RUN: 65536;
-  /**
-   * Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
-   */
-  JOB_ENCRYPT: 67108864;
-  /**
-   * Kinds of keys, for wq_key_holder and wq_key_cancel.
-   */
-  JOB_PLAIN: 134217728;
+  OVERLAP_SKIP: 2;
   /**
    * take the jobs up to the first refusal; without it all or none
    */
@@ -426,9 +402,89 @@ export declare const constants: Readonly<{
    */
   SETTLE_RELEASE: 4;
   /**
+   * wq_fail, or nacked with no retry left
+   */
+  DEAD_FAILED: 1;
+  /**
+   * its last attempt was lost: the lease was not settled in time
+   */
+  DEAD_LEASE_EXPIRED: 2;
+  /**
+   * a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
+   */
+  DEAD_TIMEOUT: 3;
+  /**
+   * an attempt was lost at or after its retry_until_ms
+   */
+  DEAD_RETRY_UNTIL: 4;
+  /**
+   * nacked for the max_exceptions-th time
+   */
+  DEAD_MAX_EXCEPTIONS: 5;
+  /**
+   * 6 to 8 are said by workers only, who can say 1 and 3 as well
+   */
+  DEAD_CANCELLED: 6;
+  /**
+   * see `reason` of wq_nack_options and wq_settle_item
+   */
+  DEAD_EXPIRED: 7;
+  /**
+   * the worker does not know what to do with such a job
+   */
+  DEAD_UNKNOWN_TYPE: 8;
+  /**
+   * its payload did not open when it was leased; see ENCRYPTION
+   */
+  DEAD_UNREADABLE: 9;
+  /**
    * wq_dead_query.flags
    */
   DEAD_OLDEST_FIRST: 1;
+  /**
+   * with no other condition: really all dead letters of the queue
+   */
+  DEAD_ALL: 1;
+  /**
+   * only count
+   */
+  DEAD_DRY_RUN: 2;
+  /**
+   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   */
+  KEY_UNIQUE: 1;
+  /**
+   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   */
+  KEY_DEBOUNCE: 2;
+  /**
+   * Kinds of keys, for wq_key_holder and wq_key_cancel.
+   */
+  KEY_IDEMPOTENCY: 3;
+  /**
+   * on_complete also if members failed or were cancelled
+   */
+  FLOW_ALLOW_FAILURES: 1;
+  /**
+   * wq_flow_status.flags
+   */
+  FLOW_SEALED: 1;
+  /**
+   * wq_flow_status.flags
+   */
+  FLOW_CANCELLED: 2;
+  /**
+   * wq_flow_status.flags
+   */
+  FLOW_FINISHED: 4;
+  /**
+   * `catch_up` counts; without it the newest missed slot runs
+   */
+  CRON_CATCH_UP: 1;
+  /**
+   * wq_cron.flags
+   */
+  CRON_PAUSED: 1;
   /**
    * there is no such row
    */
@@ -466,90 +522,6 @@ export declare const constants: Readonly<{
    */
   TXN_KV_CHECK: 6;
   /**
-   * `catch_up` counts; without it the newest missed slot runs
-   */
-  CRON_CATCH_UP: 1;
-  /**
-   * wq_cron.flags
-   */
-  CRON_PAUSED: 1;
-  /**
-   * with no other condition: really all dead letters of the queue
-   */
-  DEAD_ALL: 1;
-  /**
-   * only count
-   */
-  DEAD_DRY_RUN: 2;
-  /**
-   * on_complete also if members failed or were cancelled
-   */
-  FLOW_ALLOW_FAILURES: 1;
-  /**
-   * wq_flow_status.flags
-   */
-  FLOW_SEALED: 1;
-  /**
-   * wq_flow_status.flags
-   */
-  FLOW_CANCELLED: 2;
-  /**
-   * wq_flow_status.flags
-   */
-  FLOW_FINISHED: 4;
-  /**
-   * wq_error.flags: the predicates of the code, for languages that read the struct only.
-   */
-  ERROR_RETRYABLE: 1;
-  /**
-   * wq_error.flags: the predicates of the code, for languages that read the struct only.
-   */
-  ERROR_MAYBE_COMMITTED: 2;
-  /**
-   * wq_error.flags: the predicates of the code, for languages that read the struct only.
-   */
-  ERROR_FATAL: 4;
-  /**
-   * waits for a slot, the default
-   */
-  OVERLAP_PARK: 0;
-  /**
-   * is delayed by overlap_ms
-   */
-  OVERLAP_RELEASE: 1;
-  /**
-   * ends without having run
-   */
-  OVERLAP_SKIP: 2;
-  /**
-   * wq_repair_finding.kind
-   */
-  REPAIR_NOTE: 0;
-  /**
-   * a file or a family of rows is whole
-   */
-  REPAIR_INTACT: 1;
-  /**
-   * it is not; `what` says where
-   */
-  REPAIR_DAMAGED: 2;
-  /**
-   * records first_lsn .. last_lsn of the log
-   */
-  REPAIR_MISSING: 3;
-  /**
-   * `count` jobs of `queue` in `state` can be read
-   */
-  REPAIR_FOUND: 4;
-  /**
-   * the same: they were there, and nothing of them can be read
-   */
-  REPAIR_LOST: 5;
-  /**
-   * the same, among those found: they may have gone on or ended
-   */
-  REPAIR_UNCERTAIN: 6;
-  /**
    * the store was opened with it
    */
   KEY_KNOWN: 1;
@@ -557,6 +529,62 @@ export declare const constants: Readonly<{
    * new payloads are sealed with it
    */
   KEY_CURRENT: 2;
+  /**
+   * its time has not come
+   */
+  WHY_DELAYED: 1;
+  /**
+   * the queue is paused
+   */
+  WHY_PAUSED: 2;
+  /**
+   * the queue is disabled
+   */
+  WHY_DISABLED: 4;
+  /**
+   * max_running jobs are leased or running
+   */
+  WHY_SLOTS: 8;
+  /**
+   * other ready jobs go first
+   */
+  WHY_BEHIND: 16;
+  /**
+   * no call waits for a job of the queue just now
+   */
+  WHY_NO_CONSUMER: 32;
+  /**
+   * a worker has it
+   */
+  WHY_HELD: 64;
+  /**
+   * and is past the deadline: it is taken back any moment
+   */
+  WHY_LATE: 128;
+  /**
+   * it is a dead letter
+   */
+  WHY_DEAD: 256;
+  /**
+   * the store is shutting down, or stopped by a failure
+   */
+  WHY_STOPPED: 512;
+  /**
+   * queue: no job is ready
+   */
+  WHY_EMPTY: 1024;
+  /**
+   * job: parked, its group is full; queue: all ready ones are
+   */
+  WHY_GROUP: 16777216;
+  /**
+   * the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
+   */
+  WHY_RATE: 33554432;
+  /**
+   * its rate key cools down after exceptions, until `until_ms`
+   */
+  WHY_COOLING: 67108864;
   /**
    * enqueued [time_ms: when it becomes ready, 0: it is]
    */
@@ -634,73 +662,45 @@ export declare const constants: Readonly<{
    */
   EVENT_FLOW_FINISHED: 19;
   /**
-   * its group was full, and gone: WQ_OVERLAP_SKIP
-   */
-  EVENT_SKIPPED: 21;
-  /**
    * the rate key of the job, by its exception [time_ms: until]
    */
   EVENT_KEY_COOLS: 20;
+  /**
+   * its group was full, and gone: WQ_OVERLAP_SKIP
+   */
+  EVENT_SKIPPED: 21;
   /**
    * with epoch 0: skip what has happened so far
    */
   EVENTS_FROM_NOW: 1;
   /**
-   * its time has not come
+   * wq_repair_finding.kind
    */
-  WHY_DELAYED: 1;
+  REPAIR_NOTE: 0;
   /**
-   * the queue is paused
+   * a file or a family of rows is whole
    */
-  WHY_PAUSED: 2;
+  REPAIR_INTACT: 1;
   /**
-   * the queue is disabled
+   * it is not; `what` says where
    */
-  WHY_DISABLED: 4;
+  REPAIR_DAMAGED: 2;
   /**
-   * max_running jobs are leased or running
+   * records first_lsn .. last_lsn of the log
    */
-  WHY_SLOTS: 8;
+  REPAIR_MISSING: 3;
   /**
-   * other ready jobs go first
+   * `count` jobs of `queue` in `state` can be read
    */
-  WHY_BEHIND: 16;
+  REPAIR_FOUND: 4;
   /**
-   * no call waits for a job of the queue just now
+   * the same: they were there, and nothing of them can be read
    */
-  WHY_NO_CONSUMER: 32;
+  REPAIR_LOST: 5;
   /**
-   * a worker has it
+   * the same, among those found: they may have gone on or ended
    */
-  WHY_HELD: 64;
-  /**
-   * and is past the deadline: it is taken back any moment
-   */
-  WHY_LATE: 128;
-  /**
-   * it is a dead letter
-   */
-  WHY_DEAD: 256;
-  /**
-   * the store is shutting down, or stopped by a failure
-   */
-  WHY_STOPPED: 512;
-  /**
-   * queue: no job is ready
-   */
-  WHY_EMPTY: 1024;
-  /**
-   * job: parked, its group is full; queue: all ready ones are
-   */
-  WHY_GROUP: 16777216;
-  /**
-   * the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
-   */
-  WHY_RATE: 33554432;
-  /**
-   * its rate key cools down after exceptions, until `until_ms`
-   */
-  WHY_COOLING: 67108864;
+  REPAIR_UNCERTAIN: 6;
 }>;
 
 /** Name of a code of wq.h. */

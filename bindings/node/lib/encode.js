@@ -7,6 +7,7 @@ const {
   layouts, enumNumber,
 } = require('./layout');
 const { invalid } = require('./errors');
+const { nameBytes } = require('./names');
 
 const C = constants;
 const HEADER_BYTES = layouts.wq_header.size;
@@ -24,7 +25,7 @@ function writeHeaders(request, at, headers) {
   const list = request.room(entries.length * HEADER_BYTES);
   entries.forEach((entry, i) => {
     if (!Array.isArray(entry)) throw new TypeError('headers: a [name, value] is wanted');
-    request.bytesField(list + i * HEADER_BYTES, entry[0], 'name of a header');
+    request.bytesField(list + i * HEADER_BYTES, nameBytes(entry[0]), 'name of a header');
     request.bytesField(list + i * HEADER_BYTES + 16, entry[1], `header ${entry[0]}`);
   });
   set64(request.view, at + offsetOf('wq_job_spec', 'headers'), list);
@@ -68,6 +69,8 @@ function writeChain(request, at, chain) {
 const specWriters = fieldWriters('wq_job_spec');
 const writePriority = specWriters.priority;
 const priorityFlag = flagWriter('wq_job_spec', C.WQ_JOB_PRIORITY);
+const sealFlag = flagWriter('wq_job_spec', C.WQ_JOB_ENCRYPT);
+const plainFlag = flagWriter('wq_job_spec', C.WQ_JOB_PLAIN);
 Object.assign(specWriters, {
   headers: writeHeaders,
   backoffListMs: writeBackoffList,
@@ -76,6 +79,8 @@ Object.assign(specWriters, {
   uniqueUntil: enumWriter('wq_job_spec', 'unique_until', 'uniqueUntil'),
   failOnTimeout: flagWriter('wq_job_spec', C.WQ_JOB_FAIL_ON_TIMEOUT),
   dryRun: flagWriter('wq_job_spec', C.WQ_JOB_DRY_RUN),
+  overlap: enumWriter('wq_job_spec', 'overlap', 'overlap'),
+  encrypt: (request, at, value) => (value ? sealFlag : plainFlag)(request, at, true),
   priority(request, at, value) {
     writePriority(request, at, value);
     priorityFlag(request, at, true);
@@ -319,4 +324,10 @@ module.exports = {
   writeSpec, writeNextJob, writeConfig, writeStoreOptions, writeLeaseOptions, writeNackOptions,
   writeSettleItem, writeDeadQuery, writeDeadFilter, writeTokens, writeKvOptions, writeKvQuery,
   callKeys, u32,
+  // By struct, for the test that asks whether all of the header can be given.
+  writers: { wq_job_spec: specWriters, wq_queue_config: configWriters,
+    wq_store_options: storeWriters, wq_lease_options: leaseWriters,
+    wq_nack_options: nackOptionWriters, wq_settle_item: Object.assign({}, ...Object.values(
+      settleWriters)), wq_dead_query: queryWriters, wq_dead_filter: filterWriters,
+    wq_kv_options: kvWriters, wq_kv_query: kvQueryWriters },
 };

@@ -2,6 +2,7 @@
 // job.js: a job as it is told. A Job keeps the answer that it came in, and reads a field when it is
 // asked for; bytes are views into that answer, which belongs to JavaScript.
 const { inspect } = require('node:util');
+const { nameText } = require('./names');
 const {
   enumName, fieldReaders, get64, layouts, constants, offsetOf,
 } = require('./layout');
@@ -49,13 +50,19 @@ class Job {
     return Boolean(flags & constants.WQ_JOB_FAIL_ON_TIMEOUT);
   }
 
+  /** Its payload is stored encrypted. */
+  get sealed() {
+    const flags = this.#reply.view.getUint32(this.#at + FLAGS_AT, true);
+    return Boolean(flags & constants.WQ_JOB_ENCRYPT);
+  }
+
   /** [name, value] of each header, in the order they were given. */
   get headers() {
     const count = this.#reply.view.getUint32(this.#at + HEADERS_COUNT_AT, true);
     const headers = [];
     for (let i = 0; i < count; i++) {
       const at = this.#reply.base + this.#headersAt + i * HEADER_BYTES;
-      headers.push([this.#bytesAt(at).toString(), this.#bytesAt(at + 16)]);
+      headers.push([nameText(this.#bytesAt(at)), this.#bytesAt(at + 16)]);
     }
     return headers;
   }
@@ -95,6 +102,7 @@ class Job {
     const object = {};
     for (const [name] of fields) object[name] = this[name];
     object.failOnTimeout = this.failOnTimeout;
+    object.sealed = this.sealed;
     object.headers = this.headers;
     return object;
   }

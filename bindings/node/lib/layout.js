@@ -4,7 +4,7 @@
 // without prefix in lower case: WQ_STATE_READY is 'ready'. Counts and times are numbers; ids,
 // generations, LSNs and versions are BigInt; bytes are Buffers.
 const { addon } = require('./native');
-const { WqError, codes, invalid } = require('./errors');
+const { WqError, codes, codeText, invalid } = require('./errors');
 const { constants, layouts } = addon;
 
 const KIND = { U32: 0, I32: 1, U64: 2, I64: 3, F64: 4, BYTES: 5, CHARS: 6, I64S: 7, PTR: 8 };
@@ -28,7 +28,8 @@ const ENUMS = {
   fullPolicy: byPrefix('WQ_FULL_'),
   backoffKind: named('WQ_BACKOFF_', 'fixed', 'exponential', 'list'),
   uniqueUntil: byPrefix('WQ_UNIQUE_'),
-  keyKind: byPrefix('WQ_KEY_', /^(?!RULE_)/),
+  keyKind: named('WQ_KEY_', 'unique', 'debounce', 'idempotency'),
+  overlap: byPrefix('WQ_OVERLAP_'),
   deadReason: byPrefix('WQ_DEAD_', /^(?!OLDEST_FIRST|ALL$|DRY_RUN)/),
   eventKind: byPrefix('WQ_EVENT_'),
   settleKind: byPrefix('WQ_SETTLE_'),
@@ -225,6 +226,7 @@ const READ_ENUMS = {
   queue_status: 'status',
 };
 const READ_FLAGS = { causes: 'why' };
+const READ_CODES = new Set(['payload_code', 'result_code']);
 const STORE_STATUS = { wq_store_stats: { status: 'storeStatus' } };
 
 /** Readers of all fields of a struct: [[name, function(reply, at)], ...]. */
@@ -239,6 +241,8 @@ function fieldReaders(struct) {
       readers.push([camel(name), (reply, at) => enumName(words, raw(reply, at))]);
     } else if (READ_FLAGS[name]) {
       readers.push([camel(name), (reply, at) => flagNames(READ_FLAGS[name], raw(reply, at))]);
+    } else if (READ_CODES.has(name)) {
+      readers.push([camel(name), (reply, at) => codeText(raw(reply, at))]);
     } else if (/(^|_)(queue_name|name|queue)$/.test(name) && field.kind === KIND.BYTES) {
       readers.push([camel(name), (reply, at) => raw(reply, at).toString()]);
     } else {

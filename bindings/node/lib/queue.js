@@ -19,6 +19,7 @@ const readEnqueued = structReader('wq_enqueued');
 const EXPLANATION_BYTES = layouts.wq_queue_explanation.size;
 const JOB_EXPLANATION_BYTES = layouts.wq_job_explanation.size;
 const LIST_AT = layouts.wq_queue_config.fields.backoff_list_ms.offset;
+const TEXT_AT = layouts.wq_queue_error.fields.text.offset;
 const FOREVER_MS = -1;
 
 const firstU64 = (reply) => reply.u64(0);
@@ -28,6 +29,7 @@ function decodeConfig(reply) {
   config.backoffListMs = [];
   for (let i = 0; i < backoffCount; i++) config.backoffListMs.push(reply.u64(LIST_AT + i * 8));
   config.consumersPaused = Boolean(config.consumersPaused);
+  config.encrypt = Boolean(config.encrypt);
   return config;
 }
 
@@ -147,7 +149,9 @@ class Queue {
       for (let i = 0; i < reply.u64(0); i++) {
         const at = reply.base + 8 + i * layouts.wq_queue_error.size;
         const { textLen, ...error } = readError(reply, at);
-        list.push({ ...error, kind: enumName('eventKind', error.kind) });
+        // It may have a NUL in it.
+        const text = reply.bytes(at - reply.base + TEXT_AT, textLen).toString();
+        list.push({ ...error, text, kind: enumName('eventKind', error.kind) });
       }
       return list;
     });

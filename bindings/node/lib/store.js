@@ -16,6 +16,7 @@ const readers = {
   backup: structReader('wq_backup_report'),
   event: structReader('wq_store_event'),
   cursor: structReader('wq_event_cursor'),
+  keyUse: structReader('wq_key_use'),
 };
 const EVENT_BYTES = layouts.wq_store_event.size;
 const CURSOR = layouts.wq_event_cursor.fields;
@@ -69,9 +70,13 @@ class Store {
   static open(path, options = {}) {
     return promised(() => {
       request.begin(ops.store_open).path(0, path, 'path');
-      request.arg(2, encode.writeStoreOptions(request, options));
-      const native = calls.newStore();
-      return call(native, undefined, () => new Store(native, path));
+      try {
+        request.arg(2, encode.writeStoreOptions(request, options));
+        const native = calls.newStore();
+        return call(native, undefined, () => new Store(native, path));
+      } finally {
+        request.buffer.fill(0, 0, request.end); // keys may be in it; it has been copied
+      }
     });
   }
 
@@ -116,6 +121,20 @@ class Store {
   queues() { return this.#simple('queues', decodeNames); }
   metrics() { return this.#simple('metrics', decodeText); }
   verify() { return this.#simple('verify', (r) => readers.verify(r, r.base)); }
+
+  /** The encryption keys that the store has and needs: { id, payloads, known, current } each. */
+  encryptionKeys() {
+    return this.#simple('store_keys', (reply) => {
+      const uses = [];
+      for (let i = 0; i < reply.u64(0); i++) {
+        const { flags, ...use } = readers.keyUse(reply, reply.base + 8 +
+          i * layouts.wq_key_use.size);
+        uses.push({ ...use, known: Boolean(flags & constants.WQ_KEY_KNOWN),
+          current: Boolean(flags & constants.WQ_KEY_CURRENT) });
+      }
+      return uses;
+    });
+  }
 
   recovery() {
     return this.#simple('recovery', (reply) => {

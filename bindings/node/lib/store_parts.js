@@ -6,6 +6,7 @@ const {
   set64, u32,
 } = require('./layout');
 const encode = require('./encode');
+const { nameText } = require('./names');
 
 const readRow = structReader('wq_kv_row');
 const readFlow = structReader('wq_flow_status');
@@ -172,10 +173,12 @@ const cronWriters = fieldWriters('wq_cron_spec');
 const CRON_BYTES = layouts.wq_cron.size;
 
 function decodeCron(reply, at) {
-  const { flags, headersCount, backoffCount, ...cron } = readCron(reply, at);
+  // Packing is told by an export only.
+  const { flags, headersCount, backoffCount, packing, plainBytes, ...cron } = readCron(reply, at);
   const listAt = get64(reply.view, at + offsetOf('wq_cron', 'backoff_list_ms'));
   const headersAt = get64(reply.view, at + offsetOf('wq_cron', 'headers'));
   cron.paused = Boolean(flags & constants.WQ_CRON_PAUSED);
+  cron.sealed = Boolean(flags & constants.WQ_JOB_ENCRYPT);
   cron.backoffKind = cron.backoffKind || enumName('backoffKind', 0);
   cron.backoffListMs = [];
   for (let i = 0; i < backoffCount; i++) cron.backoffListMs.push(reply.u64(listAt + i * 8));
@@ -183,7 +186,7 @@ function decodeCron(reply, at) {
   const text = (one) => reply.bytes(reply.u64(one), reply.u64(one + 8));
   for (let i = 0; i < headersCount; i++) {
     const one = headersAt + i * layouts.wq_header.size;
-    cron.headers.push([text(one).toString(), text(one + 16)]);
+    cron.headers.push([nameText(text(one)), text(one + 16)]);
   }
   for (const name of ['zone', 'expression', 'problem']) cron[name] = cron[name].toString();
   return cron;

@@ -517,5 +517,6 @@ NAPI_MODULE_INIT() {
   set_number(env, exports, "headerVersion",
              (double)(WQ_ABI_VERSION << 8 | (uint32_t)WQ_VERSION_PATCH));
   set_string(env, exports, "buildInfo", wq_build_info());
+  set_number(env, exports, "formatVersion", wq_format_version());
   return exports;
 }

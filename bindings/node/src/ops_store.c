@@ -2,6 +2,7 @@
  * at: figures, flows, schedules, events. a[i] stands for argument i of the frame; bytes take two
  * arguments, offset and length.
  * Thread model: each runs on the thread of an executor and touches its own op only. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "wqn.h"
@@ -39,6 +40,26 @@ void wqn_do_store_stats(wqn_op* op) {
   wq_store_stats stats = WQ_STORE_STATS_INIT;
   op->rc = wq_store_get_stats(op->s, &stats, &op->err);
   wqn_put(&op->out, &stats, sizeof stats);
+}
+
+void wqn_do_store_keys(wqn_op* op) {
+  wq_key_use* uses = NULL;
+  size_t room = 0, count = 64;
+  while (count > room) { /* a key may come up in between */
+    room = count;
+    free(uses);
+    uses = calloc(room, sizeof *uses);
+    if (!uses) {
+      wqn_refuse(op, WQ_E_NO_MEMORY, wq_strerror(WQ_E_NO_MEMORY));
+      return;
+    }
+    for (size_t i = 0; i < room; i++) uses[i] = (wq_key_use)WQ_KEY_USE_INIT;
+    op->rc = wq_store_get_keys(op->s, uses, room, sizeof *uses, &count, &op->err);
+    if (op->rc != WQ_OK) count = 0;
+  }
+  wqn_put_u64(&op->out, count);
+  wqn_put(&op->out, uses, count * sizeof *uses);
+  free(uses);
 }
 
 void wqn_do_recovery(wqn_op* op) {

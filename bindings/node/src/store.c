@@ -3,6 +3,7 @@
  * Handles of the library are read when a call begins. A call that comes just behind the close has
  * the old pointer: the library keeps the memory of closed handles and answers WQ_E_CLOSED. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "wqn.h"
 
@@ -105,6 +106,8 @@ void wqn_do_store_open(wqn_op* op) {
   wq_store* handle = NULL;
   store->waits_in_call = options && (options->flags & WQ_OPEN_NO_THREADS);
   op->rc = wq_store_open(path, options, &handle, &op->err);
+  /* There may be keys in it. */
+  explicit_bzero(op->request + sizeof(wqn_frame), op->size - sizeof(wqn_frame));
   if (op->rc != WQ_OK) return;
   op->rc = wq_cq_open(handle, &store->cq, &op->err);
   if (op->rc == WQ_OK && wqn_thread_start(&store->poller, poll_events, store)) {

@@ -3,6 +3,7 @@
 const test = require('node:test');
 const assert = require('node:assert');
 const { openStore } = require('./helper');
+const { nameText, nameBytes } = require('../lib/names');
 
 const every = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 const samples = {
@@ -72,4 +73,28 @@ test('16 MiB are taken, more are refused', async (t) => {
   await queue.enqueue(most);
   assert.ok((await queue.lease())[0].payload.equals(most));
   await assert.rejects(queue.enqueue(Buffer.alloc((16 << 20) + 1)), { code: 'WQ_E_TOO_LARGE' });
+});
+
+test('names of headers go there and back, whatever bytes they are', async (t) => {
+  const seed = Number(process.env.WQ_TEST_SEED || Date.now() % 1000000);
+  t.diagnostic(`WQ_TEST_SEED=${seed}`);
+  let state = seed >>> 0;
+  const random = (below) => { // xorshift
+    state ^= state << 13; state ^= state >>> 17; state ^= state << 5; state >>>= 0;
+    return state % below;
+  };
+  const likely = [0xc3, 0xa9, 0xf0, 0x9f, 0x98, 0x80, 0xed, 0xa0, 0xef, 0xbf, 0xbd, 0xe2, 0x82];
+  for (let i = 0; i < 5000; i++) {
+    const bytes = Buffer.from(Array.from({ length: random(12) },
+      () => (random(2) ? random(256) : likely[random(likely.length)])));
+    assert.deepStrictEqual(Buffer.from(nameBytes(nameText(bytes))), bytes);
+  }
+  assert.strictEqual(nameText(Buffer.from('caf\u00e9 \ufffd')), 'caf\u00e9 \ufffd');
+  assert.strictEqual(nameText(Buffer.from([0xff, 0x41])), '\udcffA');
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  const names = [Buffer.from([0xff, 0]), '\udcc3', 'plain'];
+  const { id } = await queue.enqueue('x', { headers: names.map((name) => [name, 'v']) });
+  const told = (await queue.get(id)).headers.map(([name]) => name);
+  assert.deepStrictEqual(told, ['\udcff\0', '\udcc3', 'plain']);
 });

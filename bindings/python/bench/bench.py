@@ -1,84 +1,80 @@
-"""How much the Python surface costs, as one line of JSON.
+"""The whole life of jobs (enqueue, lease, ack) through the Python surface, to be compared with
+bench/bindings/life.c by bench/run.sh BUILD_DIR --bindings.
 
-    bench.py [--jobs N] [--batch N] [--payload BYTES] [--level LEVEL] [--dir DIRECTORY]
+    bench.py LEVEL BATCH JOBS DIRECTORY      one line of JSON; LEVEL: memory or power
 
-jobs_per_s is a whole life (enqueue, lease, ack) with so many jobs per call; ns_per_* are single
-calls at the level memory, to be compared with those of C. Counts are checked: all that was enqueued
-was delivered and acked once."""
+32 changes may be under way in the completion queue; leases are at the memory level. Exit 1 if not
+every job was delivered with its payload and acked once."""
 
-import argparse
 import json
-import shutil
-import tempfile
+import sys
 import time
 
 import wq
 
+UNDER_WAY_MAX = 32
+PAYLOAD = b"x" * 100
 
-def whole_lives(queue, jobs, batch, payload, level):
-    """(seconds, delivered) of `jobs` jobs."""
-    seen = set()
-    begin = time.perf_counter()
+
+class Window:
+    """Changes under way."""
+
+    def __init__(self, store, level):
+        self.pending, self.level, self.count = wq.Completions(store), level, 0
+
+    def settle_down(self, left):
+        """Let changes arrive until so many are left."""
+        while self.count > left:
+            events = self.pending.poll(wait=None)
+            if any(code is not wq.Code.OK for _, code in events):
+                raise SystemExit("a change was lost")
+            self.count -= len(events)
+
+    def begin(self, method, *args):
+        self.settle_down(UNDER_WAY_MAX - 1)
+        result, ticket = self.pending.begin(method, *args, durability=self.level)
+        self.count += ticket is not None
+        if not result:
+            raise SystemExit(f"a change did not do what it should: {result}")
+
+
+def life(queue, window, batch, jobs):
+    """How many of `jobs` jobs were delivered."""
+    delivered, payloads = 0, [PAYLOAD] * batch
     for _ in range(jobs // batch):
-        queue.enqueue_many([payload] * batch, durability=level)
-        leased = queue.lease(batch, durability=level)
-        while leased:
-            seen.update(job.id for job in leased)
-            if sum(len(job.payload) for job in leased) != len(leased) * len(payload):
+        if batch == 1:
+            window.begin(queue.enqueue, PAYLOAD)
+        else:
+            window.begin(queue.enqueue_many, payloads)
+        leased = queue.lease(batch, durability=wq.Durability.MEMORY)
+        for job in leased:
+            if job.payload != PAYLOAD:
                 raise SystemExit("a payload is not what it was")
-            if not queue.ack_many(leased, durability=level):
-                raise SystemExit("an ack was refused")
-            leased = queue.lease(batch, durability=level)
-    return time.perf_counter() - begin, len(seen)
-
-
-def single_calls(queue, count, payload):
-    """ns per enqueue, lease and ack, one job each."""
-    level = wq.Durability.MEMORY
-    result, begin = {}, time.perf_counter()
-    for _ in range(count):
-        queue.enqueue(payload, durability=level)
-    result["ns_per_enqueue"] = (time.perf_counter() - begin) / count * 1e9
-    jobs, begin = [], time.perf_counter()
-    for _ in range(count):
-        jobs += queue.lease(durability=level)
-    result["ns_per_lease"] = (time.perf_counter() - begin) / count * 1e9
-    begin = time.perf_counter()
-    acked = sum(bool(job.ack(durability=level)) for job in jobs)
-    result["ns_per_ack"] = (time.perf_counter() - begin) / count * 1e9
-    if acked != count:
-        raise SystemExit(f"{acked} of {count} jobs were acked")
-    return {name: round(value) for name, value in result.items()}
+        delivered += len(leased)
+        if batch == 1:
+            window.begin(leased[0].ack)
+        else:
+            window.begin(queue.ack_many, leased)
+    window.settle_down(0)
+    return delivered
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=20_000)
-    parser.add_argument("--batch", type=int, default=100)
-    parser.add_argument("--payload", type=int, default=100)
-    parser.add_argument("--level", choices=("memory", "process", "power"), default="memory")
-    parser.add_argument("--dir", help="where the store is made; default: a temporary directory")
-    args = parser.parse_args()
-    directory = tempfile.mkdtemp(dir=args.dir)
-    try:
-        with wq.open(f"{directory}/store") as store:
-            queue = store.queue("bench")
-            payload = b"x" * args.payload
-            jobs = args.jobs // args.batch * args.batch
-            single = single_calls(queue, min(jobs, 5000), payload)
-            seconds, delivered = whole_lives(queue, jobs, args.batch, payload,
-                                             wq.Durability[args.level.upper()])
-            stats = queue.stats()
-            if delivered != jobs or stats.acked_total != stats.enqueued_total:
-                raise SystemExit(f"{delivered} of {jobs} jobs were delivered")
-            print(json.dumps({"binding": "python", "level": args.level, "batch": args.batch,
-                              "payload_bytes": args.payload, "enqueued": jobs,
-                              "delivered": delivered, "jobs_per_s": round(jobs / seconds),
-                              **single}))
-    finally:
-        shutil.rmtree(directory)
+    if len(sys.argv) != 5 or sys.argv[1] not in ("memory", "power"):
+        raise SystemExit(__doc__)
+    level, batch, directory = sys.argv[1], int(sys.argv[2]), sys.argv[4]
+    jobs = int(sys.argv[3]) // batch * batch
+    with wq.open(directory) as store:
+        queue = store.queue("life")
+        window = Window(store, wq.Durability[level.upper()])
+        start = time.perf_counter()
+        delivered = life(queue, window, batch, jobs)
+        seconds = time.perf_counter() - start
+        acked = queue.stats().acked_total
+    print(json.dumps({"language": "python", "level": level, "batch": batch, "jobs": jobs,
+                      "seconds": seconds, "delivered": delivered, "acked": acked}))
+    return 0 if delivered == jobs == acked else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,7 +7,8 @@ import os
 import sys
 
 import wq
-from ops_language import BadScript, name_data, optional, queue_name, quoted, read_script
+from ops_language import (BadScript, flag_words, key_text, name_data, optional, queue_name, quoted,
+                          read_script)
 
 OPS = {}
 
@@ -123,6 +124,10 @@ class Runner:
             idempotency_key=args.data("idempotency_key"), idempotency=args.ms("idempotency_ms"),
             flow=self.flows[flow] if flow else None, group=args.data("group"),
             group_limit=args.number("group_limit"), dry_run="dry_run" in flags,
+            overlap=wq.Overlap[args.get("overlap", "park").upper()],
+            overlap_delay=args.ms("overlap_ms"), tenant=args.data("tenant"),
+            rate_key=args.data("rate_key"), rate_cost=args.number("rate_cost"),
+            encrypt=True if "encrypt" in flags else False if "plain" in flags else None,
             chain=[self.next_job(part) for part in chain])
 
     def next_job(self, part):
@@ -132,7 +137,7 @@ class Runner:
         """Options of a queue that the script gives."""
         options = {}
         for key in ("max_running", "max_retries", "max_depth", "max_bytes", "dead_max_count",
-                    "keep_done_count", "group_limit"):
+                    "keep_done_count", "group_limit", "compress_min_bytes"):
             if key in args:
                 options[key] = args.number(key)
         for key in ("lease", "job_ttl", "dead_max_age", "keep_done_age"):
@@ -144,9 +149,17 @@ class Runner:
             options["full_policy"] = wq.FullPolicy[args["full_policy"].upper()]
         if self.backoff(args) is not None:
             options["backoff"] = self.backoff(args)
-        if any(key.startswith("rate_") for key in args):
-            options["rate"] = wq.Rate(args.number("rate_count", 0), args.ms("rate_window_ms", 0),
-                                      args.number("rate_burst", 0))
+        for name in ("rate", "key_rate"):
+            if any(key.startswith(name + "_") for key in args):
+                options[name] = wq.Rate(args.number(name + "_count", 0),
+                                        args.ms(name + "_window_ms", 0),
+                                        args.number(name + "_burst", 0))
+        if any(key.startswith("throttle_") for key in args):
+            options["throttle"] = wq.Throttle(args.number("throttle_count", 0),
+                                              args.ms("throttle_window_ms", 0),
+                                              args.ms("throttle_cool_ms"))
+        if "encrypt" in args:
+            options["encrypt"] = args["encrypt"] == "1"
         return options
 
     def settle(self, args, named, kind):
@@ -193,15 +206,20 @@ class Runner:
                            ("deadline_ms", job.deadline), ("dead_ms", job.died),
                            ("first_dead_ms", job.first_died))
                 + self.header_text(job.headers)
-                + optional(("last_error", job.last_error_bytes), ("timeout_ms", job.timeout),
+                + optional(("last_error", "*" if job.last_error.startswith("the payload of job")
+                            else job.last_error_bytes), ("timeout_ms", job.timeout),
                            ("expires_at_ms", job.expires_at), ("retry_until_ms", job.retry_until),
                            ("max_exceptions", job.max_exceptions),
-                           ("flags", "fail_on_timeout" if job.fail_on_timeout else ""),
+                           ("flags", flag_words(fail_on_timeout=job.fail_on_timeout,
+                                                encrypt=job.sealed)),
                            ("progress", job.note), ("flow", self.flow_names.get(job.flow, "?")
                                                     if job.flow else ""),
                            ("chain_count", job.chain_count),
                            ("flow_cancelled", job.flow_cancelled), ("group", job.group),
-                           ("parked", job.parked)))
+                           ("parked", job.parked), ("tenant", job.tenant),
+                           ("rate_key", job.rate_key),
+                           ("rate_cost", job.rate_cost if job.rate_key else 0))
+                + key_text(job.key_id, "payload_code", job.payload_code))
 
     # ---- running --------------------------------------------------------------------------------
 

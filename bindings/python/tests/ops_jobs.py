@@ -5,7 +5,7 @@ import time
 
 import wq
 from conformance import op, outcome
-from ops_language import BadScript, optional
+from ops_language import BadScript, key_text, optional
 from ops_store import names
 
 
@@ -325,7 +325,8 @@ def done_row(runner, job):
     return (f"  {runner.name(job.id)} attempts={job.attempts} priority={job.priority}"
             + optional(("exceptions", job.exceptions), ("replays", job.replays),
                        ("flow", runner.flow_names.get(job.flow, "?") if job.flow else ""),
-                       ("result", job.result)))
+                       ("result", job.result))
+            + key_text(job.key_id, "result_code", job.result_code))
 
 
 @op

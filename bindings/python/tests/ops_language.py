@@ -122,6 +122,16 @@ def milliseconds(value):
     return 0 if value is None else value // timedelta(milliseconds=1)
 
 
+def flag_words(**flags):
+    """The names of those that are true."""
+    return ",".join(name for name, is_set in flags.items() if is_set)
+
+
+def key_text(key_id, name, code):
+    """How something is sealed, and why it does not open."""
+    return optional(("key_id", key_id), (name, f"WQ_E_{code.name}" if code.is_error else ""))
+
+
 def optional(*pairs):
     """" key=value" of those that are not 0 or empty. A time is told as "set"."""
     out = ""

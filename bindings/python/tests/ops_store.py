@@ -2,7 +2,8 @@
 
 import wq
 from conformance import op, outcome
-from ops_language import milliseconds, name_data, optional, queue_name, quoted
+from ops_language import (flag_words, key_text, milliseconds, name_data, optional, queue_name,
+                          quoted)
 
 
 def names(flags):
@@ -17,8 +18,15 @@ def open_store(runner, args):
                                                  "memory_budget_bytes", "segment_bytes")
                if key in args}
     flags = args.words("flags")
+    keys = {}
+    for key in args.words("keys"):
+        key_id, _, byte = key.partition(":")
+        if int(key_id) in keys:
+            raise wq.InvalidError("a mapping has each key once")
+        keys[int(key_id)] = bytes([int(byte or key_id)]) * 32
     return wq.open(runner.path(args.get("store", "store")), create="no_create" not in flags,
-                   expire_leases="expire_leases" in flags, **options)
+                   expire_leases="expire_leases" in flags, keys=keys,
+                   current_key=args.number("current_key", 0), **options)
 
 
 @op
@@ -86,6 +94,13 @@ def op_store_stats(runner, args, _):
 
 
 @op
+def op_store_keys(runner, args, _):
+    return ["ok"] + [f"  {key.id}" + (" payloads=set" if key.payloads else "")
+                     + optional(("known", key.known), ("current", key.current))
+                     for key in runner.store.encryption_keys()]
+
+
+@op
 def op_metrics(runner, args, _):
     return ["ok" if runner.store.metrics() else "empty"]
 
@@ -136,6 +151,7 @@ def op_config(runner, args, _):
     if "as" in args:
         runner.versions[args["as"]] = c.version
     b, r = c.backoff or wq.Backoff(), c.rate or wq.Rate(0, 0)
+    key_rate, throttle = c.key_rate or wq.Rate(0, 0), c.throttle or wq.Throttle(0, 0)
     return [f"ok status={c.status.name.lower()} max_running={c.max_running} "
             f"max_retries={c.max_retries} lease_ms={milliseconds(c.lease)} "
             f"durability={c.durability.name.lower()}"
@@ -150,7 +166,13 @@ def op_config(runner, args, _):
                        ("keep_done_age_ms", c.keep_done_age),
                        ("keep_done_count", c.keep_done_count), ("group_limit", c.group_limit),
                        ("rate_count", r.count), ("rate_burst", r.burst),
-                       ("rate_window_ms", r.window), ("consumers_paused", c.consumers_paused))]
+                       ("rate_window_ms", r.window),
+                       ("encrypt", c.encrypt), ("compress_min_bytes", c.compress_min_bytes),
+                       ("key_rate_count", key_rate.count), ("key_rate_burst", key_rate.burst),
+                       ("key_rate_window_ms", key_rate.window),
+                       ("throttle_count", throttle.count), ("throttle_window_ms", throttle.window),
+                       ("throttle_cool_ms", throttle.cool),
+                       ("consumers_paused", c.consumers_paused))]
 
 
 def _status(name):
@@ -177,7 +199,7 @@ def op_stats(runner, args, _):
     more = ("enqueued_total", "leased_total", "acked_total", "nacked_total", "failed_total",
             "released_total", "expired_total", "dead_total", "replayed_total", "cancelled_total",
             "cleared_total", "jobs_expired_total", "dropped_total", "dead_dropped_total",
-            "chain_cut_total", "parked")
+            "chain_cut_total", "parked", "skipped_total")
     return [f"ok status={s.status.name.lower()} ready={s.ready} delayed={s.delayed} "
             f"leased={s.leased} running={s.running} dead={s.dead}"
             + optional(*((key, getattr(s, key)) for key in more))]
@@ -288,11 +310,13 @@ def op_cron_put(runner, args, _):
 def cron_row(runner, cron):
     return (f"  {quoted(name_data(cron.name))} queue={queue_name(cron.queue)} "
             f"expression={quoted(name_data(cron.expression))}"
-            + optional(("zone", name_data(cron.zone)), ("flags", "paused" if cron.paused else ""),
+            + optional(("zone", name_data(cron.zone)), ("flags", flag_words(paused=cron.paused,
+                                                                          encrypt=cron.sealed)),
                        ("catch_up", cron.catch_up),
                        ("priority", str(cron.priority) if cron.priority != 100 else ""),
                        ("max_attempts", cron.max_attempts), ("payload", cron.payload))
-            + runner.header_text(cron.headers))
+            + runner.header_text(cron.headers)
+            + key_text(cron.key_id, "payload_code", cron.payload_code))
 
 
 @op

@@ -234,3 +234,60 @@ def test_spawn_works_while_a_store_is_open(store, tmp_path):
         assert pool.apply(produce, (str(tmp_path / "other"),)) > 0
         with pytest.raises(wq.LockedError):
             pool.apply(produce, (os.fspath(store.path),))
+
+
+CLOSING = """
+import sys, threading
+import wq
+store = wq.open(sys.argv[1], segment_bytes=4 << 20)
+queue = store.queue("q")
+for _ in range(4):
+    queue.enqueue_many([b"x" * 500] * 5000, durability=wq.Durability.MEMORY)
+begun = threading.Event()
+
+def work():
+    begun.set()
+    try:
+        {"close": store.close, "verify": store.verify}[sys.argv[2]]()
+    except wq.ClosedError:
+        pass
+
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+print("end")
+"""
+
+
+@pytest.mark.parametrize("what", ["close", "verify"])
+def test_a_process_may_end_while_a_thread_is_in_the_library(tmp_path, what):
+    """The end waits for it: exit() would destroy what the thread still uses."""
+    done = subprocess.run([sys.executable, "-c", CLOSING, str(tmp_path / "s"), what],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("end\n", "", 0)
+    with wq.open(tmp_path / "s") as store:  # and it was closed in good order
+        assert store.recovery().clean and store.queue("q").stats().ready == 20_000
+
+
+STUCK = """
+import sys, threading
+import wq
+from wq import _lib
+_lib._PATIENCE_S = 0.2
+store = wq.open(sys.argv[1], segment_bytes=4 << 20)
+begun, never = threading.Event(), threading.Event()
+
+def progress(done, total):
+    begun.set()
+    never.wait()
+
+threading.Thread(target=lambda: store.backup(sys.argv[1] + "-copy", progress=progress),
+                 daemon=True).start()
+begun.wait()
+print("end", flush=True)
+"""
+
+
+def test_a_callback_that_hangs_does_not_keep_the_process(tmp_path):
+    done = subprocess.run([sys.executable, "-c", STUCK, str(tmp_path / "s")],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "end\n"

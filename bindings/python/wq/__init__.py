@@ -21,7 +21,7 @@ from ._lib import build_info, format_version, version
 from .call import Call
 from .cancel import CancelToken
 from .completion import Completions
-from .config import ConfigOptions, QueueConfig, Rate
+from .config import ConfigOptions, QueueConfig, Rate, Throttle
 from .cron import Cron, Schedule, cron_next
 from .dead import DeadLetters, DeadPage, DeadReport
 from .errors import (ClosedError, Code, CorruptError, ForkedError, FullError, InternalError,
@@ -37,23 +37,23 @@ from .spec import Backoff, BackoffKind, JobOptions, JobSpec, NextJob
 from .store import Events, Store, backup_restore, backup_verify
 from .transact import Transacted, Transaction
 from .types import (BackupReport, DeadReason, DoneJob, Durability, Event, EventKind, FlowStatus,
-                    FullPolicy, IoBackend, JobExplanation, KeyKind, KvRow, QueueError,
-                    QueueExplanation, QueueStats, Recovery, State, Status, StoreStats, StoreStatus,
-                    UniqueUntil, VerifyReport, Why)
+                    FullPolicy, IoBackend, JobExplanation, KeyKind, KeyUse, KvRow, Overlap,
+                    QueueError, QueueExplanation, QueueStats, Recovery, State, Status, StoreStats,
+                    StoreStatus, UniqueUntil, VerifyReport, Why)
 
 open = Store.open
 
 __all__ = [
     "Backoff", "BackoffKind", "BackupReport", "Call", "CancelToken", "ClosedError", "Code",
-    "Completions", "ConfigOptions", "CorruptError", "Cron", "DeadLetters", "DeadPage",
-    "DeadReason", "DeadReport", "DoneJob", "Durability", "Enqueued", "EnqueuedMany", "Event",
-    "EventKind", "Events", "Flow", "FlowStatus", "Flows", "ForkedError", "FullError", "FullPolicy",
-    "History", "InternalError", "InvalidError", "IoBackend", "Job", "JobExplanation", "JobOptions",
-    "JobSpec", "Jobs", "KeyKind", "Kv", "KvPage", "KvPut", "KvRow", "KvSum", "LockedError", "Locks",
-    "NextJob", "NoKeyError", "NoMemoryError", "NoSpaceError", "NotFoundError", "PoisonedError",
-    "Queue",
-    "QueueConfig", "QueueError", "QueueExplanation", "QueueStats", "Rate", "ReadOnlyError",
-    "Recovery", "Schedule", "Settle", "SettledMany", "State", "Status", "StorageError", "Store",
-    "StoreStats", "StoreStatus", "TooLargeError", "Transacted", "Transaction", "UniqueUntil",
-    "UnsupportedError", "VerifyReport", "VersionError", "Why", "WqError", "aio", "backup_restore",
-    "backup_verify", "build_info", "cron_next", "format_version", "open", "version"]
+    "Completions", "ConfigOptions", "CorruptError", "Cron", "DeadLetters", "DeadPage", "DeadReason",
+    "DeadReport", "DoneJob", "Durability", "Enqueued", "EnqueuedMany", "Event", "EventKind",
+    "Events", "Flow", "FlowStatus", "Flows", "ForkedError", "FullError", "FullPolicy", "History",
+    "InternalError", "InvalidError", "IoBackend", "Job", "JobExplanation", "JobOptions", "JobSpec",
+    "Jobs", "KeyKind", "KeyUse", "Kv", "KvPage", "KvPut", "KvRow", "KvSum", "LockedError", "Locks",
+    "NextJob", "NoKeyError", "NoMemoryError", "NoSpaceError", "NotFoundError", "Overlap",
+    "PoisonedError", "Queue", "QueueConfig", "QueueError", "QueueExplanation", "QueueStats", "Rate",
+    "ReadOnlyError", "Recovery", "Schedule", "Settle", "SettledMany", "State", "Status",
+    "StorageError", "Store", "StoreStats", "StoreStatus", "Throttle", "TooLargeError", "Transacted",
+    "Transaction", "UniqueUntil", "UnsupportedError", "VerifyReport", "VersionError", "Why",
+    "WqError", "aio", "backup_restore", "backup_verify", "build_info", "cron_next",
+    "format_version", "open", "version"]

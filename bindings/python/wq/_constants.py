@@ -92,6 +92,15 @@ E_POISONED = -62
 #: an internal check failed: a bug in wq; the store is stopped
 E_INTERNAL = -80
 
+#: wq_error.flags: the predicates of the code, for languages that read the struct only.
+ERROR_RETRYABLE = 1
+
+#: wq_error.flags: the predicates of the code, for languages that read the struct only.
+ERROR_MAYBE_COMMITTED = 2
+
+#: wq_error.flags: the predicates of the code, for languages that read the struct only.
+ERROR_FATAL = 4
+
 #: Durability levels (convention 8). 0 takes the default.
 MEMORY = 1
 
@@ -100,77 +109,6 @@ PROCESS = 2
 
 #: Durability levels (convention 8). 0 takes the default.
 POWER = 3
-
-#: Job states, and the bit of a state in the masks of wq_queue_clear.
-STATE_READY = 1
-
-#: Job states, and the bit of a state in the masks of wq_queue_clear.
-STATE_DELAYED = 2
-
-#: Job states, and the bit of a state in the masks of wq_queue_clear.
-STATE_LEASED = 3
-
-#: Job states, and the bit of a state in the masks of wq_queue_clear.
-STATE_RUNNING = 4
-
-#: Job states, and the bit of a state in the masks of wq_queue_clear.
-STATE_DEAD = 5
-
-#: Queue status.
-STATUS_ACTIVE = 0
-
-#: no lease; enqueue goes on
-STATUS_PAUSED = 1
-
-#: no lease and no enqueue; delayed jobs stay
-STATUS_DISABLED = 2
-
-#: WQ_E_FULL
-FULL_REFUSE = 0
-
-#: ready jobs go for it in the same change, the least urgent first and of those the oldest.
-#: Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
-FULL_DROP_OLDEST = 1
-
-#: wq_fail, or nacked with no retry left
-DEAD_FAILED = 1
-
-#: its last attempt was lost: the lease was not settled in time
-DEAD_LEASE_EXPIRED = 2
-
-#: a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
-DEAD_TIMEOUT = 3
-
-#: an attempt was lost at or after its retry_until_ms
-DEAD_RETRY_UNTIL = 4
-
-#: nacked for the max_exceptions-th time
-DEAD_MAX_EXCEPTIONS = 5
-
-#: 6 to 8 are said by workers only, who can say 1 and 3 as well
-DEAD_CANCELLED = 6
-
-#: see `reason` of wq_nack_options and wq_settle_item
-DEAD_EXPIRED = 7
-
-#: the worker does not know what to do with such a job
-DEAD_UNKNOWN_TYPE = 8
-
-#: its payload did not open when it was leased; see ENCRYPTION
-DEAD_UNREADABLE = 9
-
-#: backoff_base_ms
-BACKOFF_FIXED = 1
-
-#: backoff_base_ms * 2^(n - 1), at most backoff_max_ms
-BACKOFF_EXPONENTIAL = 2
-
-#: backoff_list_ms[n - 1]; the last entry repeats
-BACKOFF_LIST = 3
-
-#: Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue:
-#: none.
-BACKOFF_LIST_MAX = 32
 
 #: WQ_E_NOT_FOUND if there is no store at the path
 OPEN_NO_CREATE = 1
@@ -201,6 +139,34 @@ STORE_POISONED = 3
 
 #: Flags of wq_queue_open.
 QUEUE_NO_CREATE = 1
+
+#: Queue status.
+STATUS_ACTIVE = 0
+
+#: no lease; enqueue goes on
+STATUS_PAUSED = 1
+
+#: no lease and no enqueue; delayed jobs stay
+STATUS_DISABLED = 2
+
+#: backoff_base_ms
+BACKOFF_FIXED = 1
+
+#: backoff_base_ms * 2^(n - 1), at most backoff_max_ms
+BACKOFF_EXPONENTIAL = 2
+
+#: backoff_list_ms[n - 1]; the last entry repeats
+BACKOFF_LIST = 3
+
+#: Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; in a queue: none
+BACKOFF_LIST_MAX = 32
+
+#: WQ_E_FULL
+FULL_REFUSE = 0
+
+#: ready jobs go for it in the same change, the least urgent first and of those the oldest.
+#: Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
+FULL_DROP_OLDEST = 1
 
 #: wq_queue_config.fields
 CONFIG_MAX_RUNNING = 1
@@ -259,12 +225,37 @@ CONFIG_KEY_RATE = 268435456
 #: all three of throttle_...
 CONFIG_THROTTLE = 536870912
 
+#: Job states, and the bit of a state in the masks of wq_queue_clear.
+STATE_READY = 1
+
+#: Job states, and the bit of a state in the masks of wq_queue_clear.
+STATE_DELAYED = 2
+
+#: Job states, and the bit of a state in the masks of wq_queue_clear.
+STATE_LEASED = 3
+
+#: Job states, and the bit of a state in the masks of wq_queue_clear.
+STATE_RUNNING = 4
+
+#: Job states, and the bit of a state in the masks of wq_queue_clear.
+STATE_DEAD = 5
+
 #: the field `priority` counts; without it the priority is 100
 JOB_PRIORITY = 1
 
 #: A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts
 #: are left. Also when WQ_OPEN_EXPIRE_LEASES takes it back.
 JOB_FAIL_ON_TIMEOUT = 2
+
+#: a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
+#: LSN are 0. In wq_enqueue_many all specs have it or none
+JOB_DRY_RUN = 65536
+
+#: Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+JOB_ENCRYPT = 67108864
+
+#: wq_job_spec.flags
+JOB_PLAIN = 134217728
 
 #: its first lease: one job of the key waits, others may be at work
 UNIQUE_STARTED = 1
@@ -278,24 +269,14 @@ UNIQUE_GONE = 3
 #: wq_job_record.key_rule: one of the three, or: the key is a debounce key
 KEY_RULE_DEBOUNCE = 4
 
-#: Kinds of keys, for wq_key_holder and wq_key_cancel.
-KEY_UNIQUE = 1
+#: waits for a slot, the default
+OVERLAP_PARK = 0
 
-#: Kinds of keys, for wq_key_holder and wq_key_cancel.
-KEY_DEBOUNCE = 2
+#: is delayed by overlap_ms
+OVERLAP_RELEASE = 1
 
-#: Kinds of keys, for wq_key_holder and wq_key_cancel.
-KEY_IDEMPOTENCY = 3
-
-#: a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
-#: LSN are 0. In wq_enqueue_many all specs have it or none
-JOB_DRY_RUN = 65536
-
-#: Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
-JOB_ENCRYPT = 67108864
-
-#: Kinds of keys, for wq_key_holder and wq_key_cancel.
-JOB_PLAIN = 134217728
+#: ends without having run
+OVERLAP_SKIP = 2
 
 #: take the jobs up to the first refusal; without it all or none
 ENQUEUE_PARTIAL = 1
@@ -327,8 +308,68 @@ SETTLE_FAIL = 3
 #: wq_settle_item.kind
 SETTLE_RELEASE = 4
 
+#: wq_fail, or nacked with no retry left
+DEAD_FAILED = 1
+
+#: its last attempt was lost: the lease was not settled in time
+DEAD_LEASE_EXPIRED = 2
+
+#: a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
+DEAD_TIMEOUT = 3
+
+#: an attempt was lost at or after its retry_until_ms
+DEAD_RETRY_UNTIL = 4
+
+#: nacked for the max_exceptions-th time
+DEAD_MAX_EXCEPTIONS = 5
+
+#: 6 to 8 are said by workers only, who can say 1 and 3 as well
+DEAD_CANCELLED = 6
+
+#: see `reason` of wq_nack_options and wq_settle_item
+DEAD_EXPIRED = 7
+
+#: the worker does not know what to do with such a job
+DEAD_UNKNOWN_TYPE = 8
+
+#: its payload did not open when it was leased; see ENCRYPTION
+DEAD_UNREADABLE = 9
+
 #: wq_dead_query.flags
 DEAD_OLDEST_FIRST = 1
+
+#: with no other condition: really all dead letters of the queue
+DEAD_ALL = 1
+
+#: only count
+DEAD_DRY_RUN = 2
+
+#: Kinds of keys, for wq_key_holder and wq_key_cancel.
+KEY_UNIQUE = 1
+
+#: Kinds of keys, for wq_key_holder and wq_key_cancel.
+KEY_DEBOUNCE = 2
+
+#: Kinds of keys, for wq_key_holder and wq_key_cancel.
+KEY_IDEMPOTENCY = 3
+
+#: on_complete also if members failed or were cancelled
+FLOW_ALLOW_FAILURES = 1
+
+#: wq_flow_status.flags
+FLOW_SEALED = 1
+
+#: wq_flow_status.flags
+FLOW_CANCELLED = 2
+
+#: wq_flow_status.flags
+FLOW_FINISHED = 4
+
+#: `catch_up` counts; without it the newest missed slot runs
+CRON_CATCH_UP = 1
+
+#: wq_cron.flags
+CRON_PAUSED = 1
 
 #: there is no such row
 KV_IF_ABSENT = 1
@@ -357,74 +398,53 @@ TXN_KV_ERASE = 5
 #: key, options with a condition; changes nothing
 TXN_KV_CHECK = 6
 
-#: `catch_up` counts; without it the newest missed slot runs
-CRON_CATCH_UP = 1
-
-#: wq_cron.flags
-CRON_PAUSED = 1
-
-#: with no other condition: really all dead letters of the queue
-DEAD_ALL = 1
-
-#: only count
-DEAD_DRY_RUN = 2
-
-#: on_complete also if members failed or were cancelled
-FLOW_ALLOW_FAILURES = 1
-
-#: wq_flow_status.flags
-FLOW_SEALED = 1
-
-#: wq_flow_status.flags
-FLOW_CANCELLED = 2
-
-#: wq_flow_status.flags
-FLOW_FINISHED = 4
-
-#: wq_error.flags: the predicates of the code, for languages that read the struct only.
-ERROR_RETRYABLE = 1
-
-#: wq_error.flags: the predicates of the code, for languages that read the struct only.
-ERROR_MAYBE_COMMITTED = 2
-
-#: wq_error.flags: the predicates of the code, for languages that read the struct only.
-ERROR_FATAL = 4
-
-#: waits for a slot, the default
-OVERLAP_PARK = 0
-
-#: is delayed by overlap_ms
-OVERLAP_RELEASE = 1
-
-#: ends without having run
-OVERLAP_SKIP = 2
-
-#: wq_repair_finding.kind
-REPAIR_NOTE = 0
-
-#: a file or a family of rows is whole
-REPAIR_INTACT = 1
-
-#: it is not; `what` says where
-REPAIR_DAMAGED = 2
-
-#: records first_lsn .. last_lsn of the log
-REPAIR_MISSING = 3
-
-#: `count` jobs of `queue` in `state` can be read
-REPAIR_FOUND = 4
-
-#: the same: they were there, and nothing of them can be read
-REPAIR_LOST = 5
-
-#: the same, among those found: they may have gone on or ended
-REPAIR_UNCERTAIN = 6
-
 #: the store was opened with it
 KEY_KNOWN = 1
 
 #: new payloads are sealed with it
 KEY_CURRENT = 2
+
+#: its time has not come
+WHY_DELAYED = 1
+
+#: the queue is paused
+WHY_PAUSED = 2
+
+#: the queue is disabled
+WHY_DISABLED = 4
+
+#: max_running jobs are leased or running
+WHY_SLOTS = 8
+
+#: other ready jobs go first
+WHY_BEHIND = 16
+
+#: no call waits for a job of the queue just now
+WHY_NO_CONSUMER = 32
+
+#: a worker has it
+WHY_HELD = 64
+
+#: and is past the deadline: it is taken back any moment
+WHY_LATE = 128
+
+#: it is a dead letter
+WHY_DEAD = 256
+
+#: the store is shutting down, or stopped by a failure
+WHY_STOPPED = 512
+
+#: queue: no job is ready
+WHY_EMPTY = 1024
+
+#: job: parked, its group is full; queue: all ready ones are
+WHY_GROUP = 16777216
+
+#: the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
+WHY_RATE = 33554432
+
+#: its rate key cools down after exceptions, until `until_ms`
+WHY_COOLING = 67108864
 
 #: enqueued [time_ms: when it becomes ready, 0: it is]
 EVENT_QUEUED = 1
@@ -483,56 +503,35 @@ EVENT_DROPPED = 18
 #: job_id: the flow; `count`: its members
 EVENT_FLOW_FINISHED = 19
 
-#: its group was full, and gone: WQ_OVERLAP_SKIP
-EVENT_SKIPPED = 21
-
 #: the rate key of the job, by its exception [time_ms: until]
 EVENT_KEY_COOLS = 20
+
+#: its group was full, and gone: WQ_OVERLAP_SKIP
+EVENT_SKIPPED = 21
 
 #: with epoch 0: skip what has happened so far
 EVENTS_FROM_NOW = 1
 
-#: its time has not come
-WHY_DELAYED = 1
+#: wq_repair_finding.kind
+REPAIR_NOTE = 0
 
-#: the queue is paused
-WHY_PAUSED = 2
+#: a file or a family of rows is whole
+REPAIR_INTACT = 1
 
-#: the queue is disabled
-WHY_DISABLED = 4
+#: it is not; `what` says where
+REPAIR_DAMAGED = 2
 
-#: max_running jobs are leased or running
-WHY_SLOTS = 8
+#: records first_lsn .. last_lsn of the log
+REPAIR_MISSING = 3
 
-#: other ready jobs go first
-WHY_BEHIND = 16
+#: `count` jobs of `queue` in `state` can be read
+REPAIR_FOUND = 4
 
-#: no call waits for a job of the queue just now
-WHY_NO_CONSUMER = 32
+#: the same: they were there, and nothing of them can be read
+REPAIR_LOST = 5
 
-#: a worker has it
-WHY_HELD = 64
-
-#: and is past the deadline: it is taken back any moment
-WHY_LATE = 128
-
-#: it is a dead letter
-WHY_DEAD = 256
-
-#: the store is shutting down, or stopped by a failure
-WHY_STOPPED = 512
-
-#: queue: no job is ready
-WHY_EMPTY = 1024
-
-#: job: parked, its group is full; queue: all ready ones are
-WHY_GROUP = 16777216
-
-#: the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
-WHY_RATE = 33554432
-
-#: its rate key cools down after exceptions, until `until_ms`
-WHY_COOLING = 67108864
+#: the same, among those found: they may have gone on or ended
+REPAIR_UNCERTAIN = 6
 
 
 class CodeInfo(NamedTuple):
@@ -615,43 +614,46 @@ SIZES: Dict[str, int] = {
     'wq_recovery': 272,
     'wq_store_stats': 232,
     'wq_verify_report': 256,
-    'wq_backup_options': 32,
-    'wq_backup_report': 56,
     'wq_queue_config': 456,
     'wq_queue_stats': 216,
     'wq_job_spec': 320,
     'wq_next_job': 32,
-    'wq_flow_options': 24,
-    'wq_flow_status': 80,
-    'wq_done_job': 96,
     'wq_enqueued': 24,
+    'wq_job': 296,
     'wq_lease_options': 32,
     'wq_nack_options': 48,
     'wq_settle_item': 80,
-    'wq_job': 296,
     'wq_dead_query': 56,
     'wq_dead_filter': 96,
     'wq_dead_report': 32,
     'wq_event': 24,
-    'wq_log_record': 88,
-    'wq_store_record': 56,
-    'wq_cron': 224,
+    'wq_flow_options': 24,
+    'wq_flow_status': 80,
     'wq_cron_spec': 56,
-    'wq_queue_record': 72,
-    'wq_job_record': 416,
-    'wq_kv_record': 48,
-    'wq_export_item': 40,
-    'wq_repair_finding': 96,
-    'wq_repair_report': 56,
+    'wq_cron': 224,
+    'wq_done_job': 96,
     'wq_kv_options': 40,
     'wq_kv_query': 40,
     'wq_kv_row': 56,
     'wq_txn_op': 80,
     'wq_txn_result': 24,
     'wq_key_use': 24,
-    'wq_event_cursor': 32,
-    'wq_store_event': 336,
-    'wq_queue_error': 296,
     'wq_job_explanation': 88,
     'wq_queue_explanation': 144,
+    'wq_queue_error': 296,
+    'wq_event_cursor': 32,
+    'wq_store_event': 336,
+    'wq_backup_options': 32,
+    'wq_backup_report': 56,
+    'wq_store_record': 72,
+    'wq_queue_record': 72,
+    'wq_job_record': 416,
+    'wq_kv_record': 48,
+    'wq_flow_record': 48,
+    'wq_key_record': 40,
+    'wq_rate_key_record': 48,
+    'wq_export_item': 88,
+    'wq_repair_finding': 96,
+    'wq_repair_report': 56,
+    'wq_log_record': 88,
 }

@@ -8,10 +8,14 @@ A child process after a fork only forgets its handles, as wq.h asks for."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import itertools
 import os
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Tuple, Union
+import time
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _constants as k
 from .errors import ClosedError, Code, InvalidError, VersionError, WqError, make_error
@@ -68,6 +72,11 @@ def format_version() -> int:
 
 def text_of(chars: Any) -> str:
     return str(ffi.string(chars).decode("utf-8", "replace"))
+
+
+def chars_text(chars: Any, size: int) -> str:
+    """A text in a field of chars, which may have any byte in it, NUL as well."""
+    return bytes(ffi.buffer(chars, size)).decode("utf-8", "replace")
 
 
 def bytes_of(view: Any) -> bytes:
@@ -162,6 +171,11 @@ def take_error() -> Any:
         return new("wq_error")
 
 
+def give_error(err: Any) -> None:
+    """Back to the spare ones: it was not raised."""
+    _spare_errors.append(err)
+
+
 def error_of(code: int, err: Any) -> WqError:
     """The exception of a code below zero with what the library said about it."""
     if err is not None and err.code == code:
@@ -182,12 +196,67 @@ def code_of(value: int) -> Code:
 
 def call_free(function: Callable[..., int], *args: Any) -> int:
     """Call a function that has no handle; its last parameter is the error."""
-    err = take_error()
-    code = function(*args, err)
-    if code < 0:
-        raise error_of(code, err)
-    _spare_errors.append(err)
-    return code
+    place = _outside.enter()
+    try:
+        err = take_error()
+        code = function(*args, err)
+        if code < 0:
+            raise error_of(code, err)
+        _spare_errors.append(err)
+        return code
+    finally:
+        _outside.leave(place)
+
+
+# ---- the end of the process ---------------------------------------------------------------------
+
+class Outside:
+    """Calls that no open handle knows of: those without one, and closings under way. The process
+    must not end while a thread is in the library: exit() destroys what the library and the ones
+    below it stand on, and daemon threads go on meanwhile."""
+
+    def __init__(self) -> None:
+        self._places: Dict[int, threading.Event] = {}
+        self._numbers = itertools.count()
+
+    def enter(self) -> int:
+        number = next(self._numbers)
+        self._places[number] = threading.Event()
+        return number
+
+    def leave(self, number: int) -> None:
+        self._places.pop(number).set()
+
+    def wait(self, end: float) -> None:
+        """Until those that are in have left, but no longer than to `end`."""
+        for event in list(self._places.values()):
+            event.wait(max(0.0, end - time.monotonic()))
+
+
+_outside = Outside()
+_open_stores: Dict[int, "weakref.ref[Handle]"] = {}
+# A callback that does not return must not hold up the end of the process for ever.
+_PATIENCE_S = 30.0
+
+
+def close_at_exit(store: Handle) -> None:
+    """Close it when the process ends, if nobody did."""
+    key = id(store)
+    _open_stores[key] = weakref.ref(store, lambda _: _open_stores.pop(key, None))
+
+
+def _at_exit() -> None:
+    """Close what is open, and let everybody out. In a forked child there is nobody but us."""
+    end = time.monotonic() + _PATIENCE_S
+    stores = [store for store in (ref() for ref in list(_open_stores.values()))
+              if store is not None and store._pid == os.getpid()]
+    for store in stores:
+        with contextlib.suppress(RuntimeError, WqError):
+            store._close(end)
+    _outside.wait(end)
+
+
+atexit.register(_at_exit)
 
 
 # ---- handles ------------------------------------------------------------------------------------
@@ -210,6 +279,34 @@ class Waits:
             lib.wq_cancel_fire(token)
 
 
+class Inside:
+    """A stay inside a handle. A class and no generator: it costs a third."""
+
+    __slots__ = ("_handle", "_ident")
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._ident = threading.get_ident()
+
+    def __enter__(self) -> Any:
+        handle = self._handle
+        try:  # the append is inside: a KeyboardInterrupt right behind it must find the except
+            handle._users.append(self._ident)
+            ptr = handle._ptr
+            if ptr is None:
+                raise ClosedError(f"the {handle._what} is closed")
+            return ptr
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        handle = self._handle
+        handle._users.remove(self._ident)
+        if handle._drained is not None and not handle._users:
+            handle._drained.set()
+
+
 class Handle:
     """A handle of the library with a count of the calls inside it."""
 
@@ -228,21 +325,9 @@ class Handle:
         """True once close() was called."""
         return self._ptr is None
 
-    def _inside(self) -> Iterator[Any]:
+    def inside(self) -> Inside:
         """For `with`: the C handle, which stays until the block is left."""
-        ident = threading.get_ident()
-        try:
-            self._users.append(ident)
-            ptr = self._ptr
-            if ptr is None:
-                raise ClosedError(f"the {self._what} is closed")
-            yield ptr
-        finally:
-            self._users.remove(ident)
-            if self._drained is not None and not self._users:
-                self._drained.set()
-
-    inside = contextlib.contextmanager(_inside)
+        return Inside(self)
 
     def _do(self, function: Callable[..., int], *args: Any) -> int:
         """function(handle, *args, err): the code, 0 or above. A code below zero is raised."""
@@ -264,8 +349,9 @@ class Handle:
             if self._drained is not None and not users:
                 self._drained.set()
 
-    def _close(self) -> None:
-        """Refuse new calls, end waits, let the calls inside leave, and free the C handle."""
+    def _close(self, end: Optional[float] = None) -> None:
+        """Refuse new calls, end waits, let the calls inside leave (up to the time `end`, if there
+        is one), and free the C handle."""
         forked = os.getpid() != self._pid
         if forked:  # the threads that were inside are not in this process, nor is who had the lock
             ptr, self._ptr = self._ptr, None
@@ -279,11 +365,16 @@ class Handle:
                     self._drained = threading.Event()
         if ptr is None:
             return
-        if not forked and self._drained is not None:
-            self._waits.fire()
-            if self._users:
-                self._drained.wait()
-        ffi.release(ptr)
+        leaving = _outside.enter()
+        try:
+            if not forked and self._drained is not None:
+                self._waits.fire()
+                if self._users and not self._drained.wait(
+                        None if end is None else max(0.0, end - time.monotonic())):
+                    return  # the process ends, and somebody is still in there
+            ffi.release(ptr)
+        finally:
+            _outside.leave(leaving)
 
 
 def from_handle(handle: Handle, kind: str, free: Any, function: Callable[..., int],

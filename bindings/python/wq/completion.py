@@ -14,7 +14,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple, TypeVar
 
 from . import times
-from ._lib import Handle, code_of, error_of, ffi, lib, new_array, take_error
+from ._lib import Handle, code_of, error_of, ffi, give_error, lib, new_array, take_error
 from .call import Call, Level
 from .errors import Code
 from .times import Duration
@@ -92,5 +92,6 @@ class Completions(Handle):
                                   self._count, err)
             if code < 0:
                 raise error_of(code, err)
+            give_error(err)
             return [(int(self._events[i].user_data), code_of(self._events[i].code))
                     for i in range(self._count[0])]

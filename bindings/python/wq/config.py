@@ -24,6 +24,17 @@ class Rate:
     burst: int = 0
 
 
+@dataclasses.dataclass(frozen=True)
+class Throttle:
+    """A circuit breaker for each rate key: after `count` exceptions of its jobs within any `window`
+    no job of it begins for `cool` (None: as the window). A nack that counts is an exception; a
+    fail, a release and a lease that ran out are none. An ack sets the count back."""
+
+    count: int
+    window: Duration
+    cool: Optional[Duration] = None
+
+
 class ConfigOptions(TypedDict, total=False):
     """What may be set of a queue; what is left out stays as it is, or has its default.
 
@@ -37,7 +48,13 @@ class ConfigOptions(TypedDict, total=False):
     dead_max_count, dead_max_age         bounds of the dead letters; 0, None: none
     keep_done_count, keep_done_age       history of acked jobs; both left out: none
     group_limit      jobs of one group at once; default 1
-    rate             how many jobs begin; None, the default: no limit"""
+    rate             how many jobs begin; None, the default: no limit
+    key_rate         the same of the jobs of each rate_key alone
+    throttle         when a rate_key cools down; None, the default: never
+    encrypt          payloads of new jobs are stored sealed; see `keys` of Store.open
+    compress_min_bytes   payloads of new jobs from this size on are stored compressed, if that makes
+                     them smaller; 0, the default: none. Do not compress sealed payloads in which a
+                     secret stands beside what others may choose: the length tells"""
 
     max_running: int
     max_retries: int
@@ -54,6 +71,10 @@ class ConfigOptions(TypedDict, total=False):
     keep_done_age: Optional[Duration]
     group_limit: int
     rate: Optional[Rate]
+    key_rate: Optional[Rate]
+    throttle: Optional[Throttle]
+    encrypt: bool
+    compress_min_bytes: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +101,22 @@ class QueueConfig:
     keep_done_age: Optional[timedelta]
     group_limit: int
     rate: Optional[Rate]
+    key_rate: Optional[Rate]
+    throttle: Optional[Throttle]
+    encrypt: bool
+    compress_min_bytes: int
 
 
 # Option -> (bit of `fields`, field of the struct, what makes it a number). Those with no field are
 # several fields and have functions of their own.
 def _count(value: Any, name: str) -> int:
     return number(int(value) if isinstance(value, (Durability, FullPolicy)) else value, name)
+
+
+def _flag(value: Any, name: str) -> int:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+    return int(value)
 
 
 def _count64(value: Any, name: str) -> int:
@@ -106,7 +137,30 @@ _SIMPLE = {
     "keep_done_count": (k.CONFIG_KEEP_DONE, "keep_done_count", _count),
     "keep_done_age": (k.CONFIG_KEEP_DONE, "keep_done_age_ms", times.to_ms),
     "group_limit": (k.CONFIG_GROUP_LIMIT, "group_limit", _count),
+    "encrypt": (k.CONFIG_ENCRYPT, "encrypt", _flag),
+    "compress_min_bytes": (k.CONFIG_COMPRESS, "compress_min_bytes", _count),
 }
+
+
+def _fill_rate(config: Any, name: str, value: Any) -> int:
+    """Set the fields rate_... or key_rate_..."""
+    if isinstance(value, Rate):
+        setattr(config, f"{name}_count", number(value.count, f"{name} count"))
+        setattr(config, f"{name}_burst", number(value.burst, f"{name} burst"))
+        setattr(config, f"{name}_window_ms", times.to_ms(value.window, f"{name} window"))
+    elif value is not None:
+        raise TypeError(f"{name} must be a Rate or None")
+    return k.CONFIG_RATE if name == "rate" else k.CONFIG_KEY_RATE
+
+
+def _fill_throttle(config: Any, value: Any) -> int:
+    if isinstance(value, Throttle):
+        config.throttle_count = number(value.count, "throttle count")
+        config.throttle_window_ms = times.to_ms(value.window, "throttle window")
+        config.throttle_cool_ms = times.to_ms(value.cool, "throttle cool")
+    elif value is not None:
+        raise TypeError("throttle must be a Throttle or None")
+    return k.CONFIG_THROTTLE
 
 
 def config_struct(options: ConfigOptions, version: Optional[int], keep: List[Any]) -> Any:
@@ -120,14 +174,10 @@ def config_struct(options: ConfigOptions, version: Optional[int], keep: List[Any
                 raise TypeError("backoff must be a Backoff or None")
             fill_backoff(config, value, keep)
             fields |= k.CONFIG_BACKOFF
-        elif name == "rate":
-            if isinstance(value, Rate):
-                config.rate_count = number(value.count, "rate count")
-                config.rate_burst = number(value.burst, "rate burst")
-                config.rate_window_ms = times.to_ms(value.window, "rate window")
-            elif value is not None:
-                raise TypeError("rate must be a Rate or None")
-            fields |= k.CONFIG_RATE
+        elif name in ("rate", "key_rate"):
+            fields |= _fill_rate(config, name, value)
+        elif name == "throttle":
+            fields |= _fill_throttle(config, value)
         elif name in _SIMPLE:
             bit, target, convert = _SIMPLE[name]
             setattr(config, target, convert(value, name))
@@ -150,9 +200,15 @@ def config_from(config: Any) -> QueueConfig:
             times.some_duration(config.backoff_max_ms),
             tuple(times.duration(config.backoff_list_ms[i]) for i in range(config.backoff_count)),
             config.backoff_jitter_permille / 1000)
-    rate = None
+    rate = key_rate = throttle = None
     if config.rate_count:
         rate = Rate(config.rate_count, times.duration(config.rate_window_ms), config.rate_burst)
+    if config.key_rate_count:
+        key_rate = Rate(config.key_rate_count, times.duration(config.key_rate_window_ms),
+                        config.key_rate_burst)
+    if config.throttle_count:
+        throttle = Throttle(config.throttle_count, times.duration(config.throttle_window_ms),
+                            times.some_duration(config.throttle_cool_ms))
     return QueueConfig(
         status=Status(config.status), consumers_paused=bool(config.consumers_paused),
         version=config.version, max_running=config.max_running, max_retries=config.max_retries,
@@ -163,4 +219,5 @@ def config_from(config: Any) -> QueueConfig:
         dead_max_age=times.some_duration(config.dead_max_age_ms),
         keep_done_count=config.keep_done_count,
         keep_done_age=times.some_duration(config.keep_done_age_ms),
-        group_limit=config.group_limit, rate=rate)
+        group_limit=config.group_limit, rate=rate, key_rate=key_rate, throttle=throttle,
+        encrypt=bool(config.encrypt), compress_min_bytes=config.compress_min_bytes)

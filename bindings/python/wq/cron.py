@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """A schedule as the store has it. `problem` says why its last slots could not be told."""
+    """A schedule as the store has it. `problem` says why its last slots could not be told.
+    `payload_code` is OK, or why `payload` is empty though it has one: NO_KEY, CORRUPT, NO_MEMORY;
+    `key_id` is that of the key that it is sealed with, 0: it is not `sealed`."""
 
     name: str
     queue: str
@@ -42,6 +44,9 @@ class Schedule:
     payload: bytes
     headers: Tuple[Tuple[str, bytes], ...]
     problem: str
+    sealed: bool
+    key_id: int
+    payload_code: Code
 
 
 def _schedule(cron: Any) -> Schedule:
@@ -61,7 +66,8 @@ def _schedule(cron: Any) -> Schedule:
         last_slot=times.when(cron.last_slot_ms), created=times.when(cron.created_ms),
         fired=cron.fired, missed=cron.missed, catch_up=cron.catch_up, priority=cron.priority,
         max_attempts=cron.max_attempts, backoff=backoff, payload=bytes_of(cron.payload),
-        headers=headers, problem=name_of(cron.problem))
+        headers=headers, problem=name_of(cron.problem), sealed=bool(cron.flags & k.JOB_ENCRYPT),
+        key_id=cron.key_id, payload_code=code_of(cron.payload_code))
 
 
 class Cron:

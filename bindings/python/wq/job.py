@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple, Union
 
 from . import _constants as k
 from . import times
-from ._lib import (U64, BytesLike, bytes_of, data_bytes, ffi, lib, name_of, number, set_bytes,
-                   text_bytes)
+from ._lib import (U64, BytesLike, bytes_of, code_of, data_bytes, ffi, lib, name_of, number,
+                   set_bytes, text_bytes)
 from .call import Level
 from .errors import Code, make_error
 from .times import Duration
@@ -21,6 +22,10 @@ from .types import DeadReason, JobExplanation, State
 
 if TYPE_CHECKING:
     from .queue import Queue
+
+
+# Payloads of a batch that are copied together when it comes, a call each spared.
+_TOGETHER_BYTES = 1 << 20
 
 
 class _Batch:
@@ -45,17 +50,23 @@ class Job:
     id, generation   the token of its lease (or of its death): what settles it
     queue            the queue that it is of"""
 
-    __slots__ = ("id", "generation", "queue", "_raw", "_batch", "_headers", "_settled")
+    __slots__ = ("id", "generation", "queue", "_batch", "_index", "_headers", "_payload",
+                 "_settled")
 
     def __init__(self, queue: Queue, batch: _Batch, index: int, job_id: int, generation: int,
-                 headers: Tuple[Tuple[str, bytes], ...]) -> None:
+                 headers: Tuple[Tuple[str, bytes], ...], payload: Optional[bytes] = None) -> None:
         self.id = job_id
         self.generation = generation
         self.queue = queue
-        self._raw = batch.jobs[index]
         self._batch = batch
+        self._index = index
         self._headers = headers
+        self._payload = payload  # None: not copied yet
         self._settled = False
+
+    @property
+    def _raw(self) -> Any:
+        return self._batch.jobs[self._index]
 
     def __repr__(self) -> str:
         return (f"<wq.Job {self.id}:{self.generation} of {self.queue_name!r} {self.state.name} "
@@ -66,8 +77,7 @@ class Job:
     @property
     def payload(self) -> bytes:
         """Its payload, a copy."""
-        view = self._raw.payload
-        return bytes(ffi.buffer(view.data, view.len)) if view.len else b""
+        return bytes_of(self._raw.payload) if self._payload is None else self._payload
 
     @property
     def headers(self) -> Tuple[Tuple[str, bytes], ...]:
@@ -215,8 +225,40 @@ class Job:
 
     @property
     def parked(self) -> bool:
-        """Ready, but no slot of its group is free for it."""
+        """Ready, but no slot of its group is free for it, or its rate key is used up or cools
+        down."""
         return bool(self._raw.parked)
+
+    @property
+    def tenant(self) -> bytes:
+        """Its tenant; empty: none."""
+        return bytes_of(self._raw.tenant)
+
+    @property
+    def rate_key(self) -> bytes:
+        """Its rate key; empty: none."""
+        return bytes_of(self._raw.rate_key)
+
+    @property
+    def rate_cost(self) -> int:
+        """How much of the rate of its key it uses up."""
+        return int(self._raw.rate_cost)
+
+    @property
+    def sealed(self) -> bool:
+        """Its payload is stored encrypted."""
+        return bool(self._raw.flags & k.JOB_ENCRYPT)
+
+    @property
+    def key_id(self) -> int:
+        """The key that its payload is sealed with; 0: it is not sealed."""
+        return int(self._raw.key_id)
+
+    @property
+    def payload_code(self) -> Code:
+        """OK, or why `payload` is empty though it has one: NO_KEY, CORRUPT, NO_MEMORY. A job that
+        was leased has its payload."""
+        return code_of(self._raw.payload_code)
 
     # ---- settling -------------------------------------------------------------------------------
 
@@ -365,15 +407,29 @@ def jobs_from(queues: List[Queue], handle: Any, owner: Any = None) -> Jobs:
     structs = ffi.new("wq_job[]", count)
     ids = ffi.new("uint64_t[]", count)
     generations = ffi.new("uint64_t[]", count)
-    has_headers = lib.wqpy_batch_jobs(handle, structs, ids, generations, count)
+    ends = ffi.new("size_t[]", count)
+    has_headers = lib.wqpy_batch_jobs(handle, structs, ids, generations, ends, count)
+    headers: Iterable[Tuple[Tuple[str, bytes], ...]] = repeat(())
+    if has_headers:
+        headers = [_headers_of(handle, i, structs[i].headers_count) for i in range(count)]
+    of: Iterable[Queue] = repeat(queues[0])
+    if len(queues) > 1:
+        of = [queues[structs[i].queue_index] for i in range(count)]
     batch = _Batch(owner or handle, structs)
-    only = queues[0] if len(queues) == 1 else None
-    tokens = zip(ffi.unpack(ids, count), ffi.unpack(generations, count))
-    for i, (job_id, generation) in enumerate(tokens):
-        headers = _headers_of(handle, i, structs[i].headers_count) if has_headers else ()
-        queue = only or queues[structs[i].queue_index]
-        jobs.append(Job(queue, batch, i, job_id, generation, headers))
+    jobs.extend(map(Job, of, repeat(batch), range(count), ffi.unpack(ids, count),
+                    ffi.unpack(generations, count), headers,
+                    _payloads_of(structs, ffi.unpack(ends, count))))
     return jobs
+
+
+def _payloads_of(structs: Any, ends: List[int]) -> Iterable[Optional[bytes]]:
+    """The payloads of many small jobs, copied in one piece; else None, for later."""
+    if len(ends) < 2 or ends[-1] > _TOGETHER_BYTES:
+        return repeat(None)
+    room = ffi.new("char[]", ends[-1])
+    lib.wqpy_payloads(structs, len(ends), room)
+    data = bytes(ffi.buffer(room, ends[-1]))
+    return [data[start:end] for start, end in zip([0, *ends], ends)]
 
 
 def _headers_of(handle: Any, index: int, count: int) -> Tuple[Tuple[str, bytes], ...]:

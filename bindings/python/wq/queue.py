@@ -10,12 +10,14 @@ default, which is POWER where nothing else is said."""
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import (TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union)
 
 from . import _constants as k
 from . import times
 from ._lib import (NULL, U64, BytesLike, Handle, code_of, data_bytes, error_of, ffi, from_handle,
-                   lib, name_bytes, name_of, new, new_array, number, text_bytes)
+                   chars_text, give_error, lib, name_bytes, name_of, new, new_array, number,
+                   take_error, text_bytes)
 from .call import Level, call_of
 from .cancel import CancelToken
 from .config import ConfigOptions, QueueConfig, config_from, config_struct
@@ -33,7 +35,14 @@ if TYPE_CHECKING:
     from .history import History
     from .store import Store
 
+_ID, _GENERATION = operator.attrgetter("id"), operator.attrgetter("generation")
+_PLAIN = {bytes, bytearray, memoryview}  # payloads without options
 _UNFILLED = 0x7fffffff  # no code: what the library has not written
+
+
+def _codes_of(values: Sequence[int]) -> List[Code]:
+    """The Code of each; mostly all are OK."""
+    return list(map(code_of, values)) if any(values) else [Code.OK] * len(values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +136,7 @@ class Queue(Handle):
         accepted = ffi.new("size_t *")
         call = call_of(durability)
         flags = k.ENQUEUE_PARTIAL if partial else 0
-        if not any(isinstance(item, JobSpec) for item in items):
+        if set(map(type, items)) <= _PLAIN:
             code, codes, ids = self._enqueue_payloads(items, flags, call, accepted)
         else:
             keep: List[Any] = []
@@ -139,27 +148,28 @@ class Queue(Handle):
                               ffi.sizeof("wq_job_spec"), flags, call, out,
                               ffi.sizeof("wq_enqueued"), accepted)
             codes, ids = [o.code for o in out], [o.job_id for o in out]
-        return EnqueuedMany(code_of(code), int(accepted[0]),
-                            [(code_of(c), i) for c, i in zip(codes, ids)])
+        return EnqueuedMany(code_of(code), int(accepted[0]), list(zip(_codes_of(codes), ids)))
 
     def _enqueue_payloads(self, items: List[Any], flags: int, call: Any,
                           accepted: Any) -> Tuple[int, List[int], List[int]]:
         """The quick way of enqueue_many: payloads alone, all in one piece."""
-        payloads = [data_bytes(item, "payload") for item in items]
+        payloads = items
+        if set(map(type, items)) != {bytes}:
+            payloads = [data_bytes(item, "payload") for item in items]
         count = len(payloads)
         ids, codes = ffi.new("uint64_t[]", count), ffi.new("int32_t[]", count)
         code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(payloads),
-                          [len(payload) for payload in payloads], count, flags, call, ids, codes,
-                          accepted)
+                          list(map(len, payloads)), count, flags, call, ids, codes, accepted)
         return code, ffi.unpack(codes, count), ffi.unpack(ids, count)
 
     def _many(self, partial: bool, function: Any, *args: Any) -> int:
         """As _do. With `partial` an error is a value if some jobs were taken before it."""
         with self.inside() as ptr:
-            err = new("wq_error")
+            err = take_error()
             code = int(function(ptr, *args, err))
             if code < 0 and not (partial and args[-1][0] > 0):
                 raise error_of(code, err)
+            give_error(err)
             return code
 
     # ---- consume --------------------------------------------------------------------------------
@@ -216,10 +226,15 @@ class Queue(Handle):
     def ack_many(self, jobs: Iterable[Token], *, durability: Level = None) -> SettledMany:
         """Ack many jobs of this queue in one change: settle_many for the most frequent case."""
         tokens = list(jobs)
-        pairs = [(t.id, t.generation) if isinstance(t, Job) else token_of(t) for t in tokens]
+        if set(map(type, tokens)) == {Job}:
+            ids = list(map(_ID, tokens))
+            generations = list(map(_GENERATION, tokens))
+        else:
+            pairs = [token_of(token) for token in tokens]
+            ids, generations = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         codes = ffi.new("int32_t[]", [_UNFILLED] * len(tokens))
-        result = self._items(codes, lib.wqpy_ack_tokens, [p[0] for p in pairs],
-                             [p[1] for p in pairs], len(pairs), codes, call_of(durability))
+        result = self._items(codes, lib.wqpy_ack_tokens, ids, generations, len(ids), codes,
+                             call_of(durability))
         for token in tokens:
             if isinstance(token, Job):
                 token._settled = True
@@ -240,12 +255,13 @@ class Queue(Handle):
         """A call that judges each item: its code below zero is a value if the library got so far as
         to say something about each."""
         with self.inside() as ptr:
-            err = new("wq_error")
+            err = take_error()
             code = int(function(ptr, *args, err))
             told = ffi.unpack(codes, len(codes)) if len(codes) else []
             if code < 0 and (not told or _UNFILLED in told or code not in told):
                 raise error_of(code, err)
-        return SettledMany(code_of(code), [code_of(value) for value in told])
+            give_error(err)
+        return SettledMany(code_of(code), _codes_of(told))
 
     def confirm(self, job: Token, run: Optional[Duration] = None, *,
                 durability: Level = None) -> Code:
@@ -375,7 +391,8 @@ class Queue(Handle):
         count, room = ffi.new("size_t *"), 64
         errors = new_array("wq_queue_error", room)
         self._do(lib.wq_queue_get_errors, errors, room, ffi.sizeof("wq_queue_error"), count)
-        return [from_c(QueueError, errors[i]) for i in range(count[0])]
+        return [from_c(QueueError, one, text=chars_text(one.text, one.text_len))
+                for one in errors[0:count[0]]]
 
     @property
     def dead(self) -> DeadLetters:

@@ -14,7 +14,7 @@ from ._lib import (U64, BytesLike, data_bytes, ffi, name_bytes, new, new_array, 
                    set_bytes, text_bytes)
 from .errors import InvalidError
 from .times import Duration, When
-from .types import UniqueUntil
+from .types import Overlap, UniqueUntil
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -81,6 +81,11 @@ class JobSpec:
     flow             the flow that it joins
     chain            jobs that follow, each enqueued by the ack of the one before
     group, group_limit   jobs of one group run one at a time, or so many
+    overlap, overlap_delay   what becomes of it if its group is full when a lease comes to it
+    tenant           the jobs of one priority are leased one of each tenant in turn
+    rate_key, rate_cost  key_rate and throttle of its queue count by the key; the cost is how much
+                     of the rate it uses up, default 1; not together with a group
+    encrypt          whether its payload is stored sealed; default: as its queue is configured
     dry_run          answer what an enqueue would answer, and write nothing"""
 
     payload: BytesLike = b""
@@ -107,6 +112,12 @@ class JobSpec:
     chain: Sequence[NextJob] = ()
     group: Optional[Key] = None
     group_limit: Optional[int] = None
+    overlap: Overlap = Overlap.PARK
+    overlap_delay: Optional[Duration] = None
+    tenant: Optional[Key] = None
+    rate_key: Optional[Key] = None
+    rate_cost: Optional[int] = None
+    encrypt: Optional[bool] = None
     dry_run: bool = False
 
 
@@ -136,6 +147,12 @@ class JobOptions(TypedDict, total=False):
     chain: Sequence[NextJob]
     group: Optional[Key]
     group_limit: Optional[int]
+    overlap: Overlap
+    overlap_delay: Optional[Duration]
+    tenant: Optional[Key]
+    rate_key: Optional[Key]
+    rate_cost: Optional[int]
+    encrypt: Optional[bool]
     dry_run: bool
 
 
@@ -199,7 +216,7 @@ def fill_backoff(target: Any, backoff: Optional[Backoff], keep: List[Any]) -> No
 
 
 def _fill_keys(target: Any, spec: JobSpec, keep: List[Any]) -> None:
-    for name in ("unique_key", "debounce_key", "idempotency_key", "group"):
+    for name in ("unique_key", "debounce_key", "idempotency_key", "group", "tenant", "rate_key"):
         value = getattr(spec, name)
         if value is not None:
             set_bytes(getattr(target, name), text_bytes(value, name), keep)
@@ -209,6 +226,9 @@ def _fill_keys(target: Any, spec: JobSpec, keep: List[Any]) -> None:
     target.debounce_max_ms = times.to_ms(spec.debounce_max, "debounce_max")
     target.idempotency_ms = times.to_ms(spec.idempotency, "idempotency")
     target.group_limit = number(spec.group_limit or 0, "group_limit")
+    target.overlap = number(int(spec.overlap), "overlap")
+    target.overlap_ms = times.to_ms(spec.overlap_delay, "overlap_delay")
+    target.rate_cost = number(spec.rate_cost or 0, "rate_cost")
 
 
 def next_jobs(jobs: Sequence[NextJob], keep: List[Any]) -> Any:
@@ -248,6 +268,8 @@ def fill_spec(target: Any, spec: JobSpec, keep: List[Any]) -> None:
         flags |= k.JOB_FAIL_ON_TIMEOUT
     if spec.dry_run:
         flags |= k.JOB_DRY_RUN
+    if spec.encrypt is not None:
+        flags |= k.JOB_ENCRYPT if spec.encrypt else k.JOB_PLAIN
     target.flags = flags
     if spec.flow is not None:
         target.flow = number(operator.index(spec.flow), "flow", U64)

@@ -14,31 +14,33 @@ import contextlib
 import os
 import time
 from datetime import timedelta
-from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Union)
+from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple, Union)
 
 from . import _constants as k
 from . import times
-from ._lib import (NULL, U64, Handle, call_free, code_of, error_of, ffi, lib, name_of, new,
-                   new_array, number, path_bytes, text_from)
+from ._lib import (NULL, U64, BytesLike, Handle, call_free, close_at_exit, code_of, data_bytes,
+                   error_of, ffi, lib, name_of, new, new_array, number, path_bytes, text_from)
 from .call import Level, call_of
 from .callback import Progress
 from .cancel import CancelToken, interruptible, waiting
 from .config import ConfigOptions
 from .cron import Cron
-from .errors import ClosedError, Code, WqError
+from .errors import ClosedError, Code, InvalidError, WqError
 from .flow import Flows
 from .job import Job, Jobs, jobs_from
 from .kv import Kv, Locks
 from .queue import Queue, open_queue
 from .times import Duration
 from .transact import Transaction
-from .types import (BackupReport, Durability, Event, IoBackend, Recovery, StoreStats, VerifyReport,
-                    from_c)
+from .types import (BackupReport, Durability, Event, IoBackend, KeyUse, Recovery, StoreStats,
+                    VerifyReport, from_c)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+_KEY_BYTES = 32
 # A call that has no cancel token waits in pieces, so that Ctrl-C and close() are not late.
 _PIECE_MS = 200
 
@@ -86,6 +88,7 @@ class Store(Handle):
     def __init__(self, ptr: Any, path: Path) -> None:
         super().__init__(ptr, "store")
         self.path = path
+        close_at_exit(self)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, expire_leases: bool = False,
@@ -93,7 +96,8 @@ class Store(Handle):
              memory_budget_bytes: int = 0, payload_bytes_max: int = 0, segment_bytes: int = 0,
              checkpoint_log_bytes: int = 0, disk_reserve_bytes: int = 0,
              memory_window: Optional[Duration] = None, events_max: int = 0,
-             quota_bytes: int = 0) -> Store:
+             quota_bytes: int = 0, keys: Optional[Mapping[int, BytesLike]] = None,
+             current_key: int = 0) -> Store:
         """Open the store in a directory, making it if it is not there (unless create=False).
 
         expire_leases    leases of the time before are taken back at once
@@ -101,6 +105,12 @@ class Store(Handle):
         memory_window    bound of the loss window of MEMORY; default 50 ms
         events_max       events kept for events(); 0: none
         quota_bytes      with more job bytes an enqueue is refused (FullError); 0: no bound
+        keys             all keys that something may be sealed with: your number for it, 1 and up,
+                         which is stored with each payload, and 32 random bytes (AES-256-GCM), which
+                         are never stored
+        current_key      number of the one that seals what is new; 0: none does. To rotate, open
+                         with a new one and keep the old ones until encryption_keys() counts nothing
+                         of theirs
         The other numbers are those of wq_store_options; 0 takes their defaults. Blocks: for
         recovery; recovery() tells what was found. Raises: LockedError (open elsewhere), ForkedError
         (a process that forked from one that had a store open), NotFoundError, VersionError,
@@ -118,9 +128,15 @@ class Store(Handle):
         options.memory_window_ms = times.to_ms(memory_window, "memory_window")
         options.events_max = number(events_max, "events_max")
         options.quota_bytes = number(quota_bytes, "quota_bytes", U64)
+        options.current_key = number(current_key, "current_key")
+        copies, _kept = _fill_keys(options, keys or {})
         out = ffi.new("wq_store **")
         abi = k.ABI_VERSION
-        call_free(lib.wq_store_open_abi, path_bytes(path), options, abi, out)
+        try:
+            call_free(lib.wq_store_open_abi, path_bytes(path), options, abi, out)
+        finally:
+            for copy in copies:
+                ffi.memmove(copy, bytes(_KEY_BYTES), _KEY_BYTES)
         return cls(ffi.gc(out[0], lib.wqpy_store_close), path)
 
     def __repr__(self) -> str:
@@ -326,6 +342,18 @@ class Store(Handle):
         self._do(lib.wq_store_get_recovery, recovery)
         return from_c(Recovery, recovery)
 
+    def encryption_keys(self) -> List[KeyUse]:
+        """The encryption keys that the store has and needs, by id: those it was opened with and
+        those that something is sealed with. Blocks: for a checkpoint, and to read all that is
+        stored. Raises besides: NoSpaceError."""
+        room, count = 32, ffi.new("size_t *")
+        while True:
+            uses = new_array("wq_key_use", room)
+            self._do(lib.wq_store_get_keys, uses, room, ffi.sizeof("wq_key_use"), count)
+            if count[0] <= room:
+                return [from_c(KeyUse, uses[i]) for i in range(count[0])]
+            room = int(count[0])
+
     def metrics(self) -> str:
         """All figures in the text format of Prometheus."""
         return text_from(self, lib.wq_store_metrics)
@@ -349,6 +377,22 @@ class Store(Handle):
 
         with self.inside():
             return _backup([self], cancel, progress, run)
+
+
+def _fill_keys(options: Any, keys: Mapping[int, BytesLike]) -> Tuple[List[Any], Any]:
+    """Set keys and keys_count: the copies of the keys, to be wiped, and the array of them, to be
+    kept, both until the call has been made."""
+    values, copies = ffi.new("wq_key[]", len(keys)), []
+    for value, (key_id, data) in zip(values, keys.items()):
+        content = data_bytes(data, f"key {key_id}")
+        if len(content) != _KEY_BYTES:
+            raise InvalidError(f"key {key_id}: {len(content)} bytes, {_KEY_BYTES} are wanted")
+        copy = ffi.new("unsigned char[]", content)
+        copies.append(copy)
+        value.id = number(key_id, "id of a key")
+        value.bytes.data, value.bytes.len = copy, len(content)
+    options.keys, options.keys_count = values, len(keys)
+    return copies, values
 
 
 def _give_back(jobs: Sequence[Job]) -> None:

@@ -13,7 +13,8 @@ from typing import Any, Callable, Optional, Type, TypeVar
 
 from . import _constants as k
 from . import times
-from ._lib import bytes_of, ffi, text_of
+from ._lib import bytes_of, code_of, ffi, text_of
+from .errors import Code
 
 D = TypeVar("D")
 
@@ -105,6 +106,15 @@ class UniqueUntil(_Known):
     GONE = k.UNIQUE_GONE
 
 
+class Overlap(_Known):
+    """What becomes of a job whose group is full when a lease comes to it: it waits for a slot, is
+    delayed by `overlap_delay`, or ends without having run."""
+
+    PARK = k.OVERLAP_PARK
+    RELEASE = k.OVERLAP_RELEASE
+    SKIP = k.OVERLAP_SKIP
+
+
 class KeyKind(_Known):
     """Kinds of keys."""
 
@@ -135,6 +145,8 @@ class EventKind(_Known):
     JOB_EXPIRED = k.EVENT_JOB_EXPIRED
     DROPPED = k.EVENT_DROPPED
     FLOW_FINISHED = k.EVENT_FLOW_FINISHED
+    KEY_COOLS = k.EVENT_KEY_COOLS
+    SKIPPED = k.EVENT_SKIPPED
 
 
 class Why(enum.IntFlag):
@@ -154,6 +166,7 @@ class Why(enum.IntFlag):
     EMPTY = k.WHY_EMPTY
     GROUP = k.WHY_GROUP
     RATE = k.WHY_RATE
+    COOLING = k.WHY_COOLING
 
 
 # ---- reading structs ----------------------------------------------------------------------------
@@ -283,6 +296,7 @@ class QueueStats:
     chain_cut_total: int
     parked: int
     rate_wait: timedelta = _c("rate_wait_ms", times.duration)
+    skipped_total: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -294,7 +308,7 @@ class QueueError:
     job_id: int
     generation: int
     attempt: int
-    text: str = _c("text", text_of)
+    text: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -362,7 +376,9 @@ class FlowStatus:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DoneJob:
-    """A job that was acked, as the history of its queue has it."""
+    """A job that was acked, as the history of its queue has it. `result_code` is OK, or says why
+    `result` is empty though it has one: NO_KEY, CORRUPT, NO_MEMORY. `key_id` is that of the key
+    that its result is sealed with; 0: it is not sealed."""
 
     id: int
     generation: int
@@ -375,6 +391,20 @@ class DoneJob:
     leased: Optional[datetime] = _c("leased_ms", times.when)
     done: Optional[datetime] = _c("done_ms", times.when)
     result: bytes = _c("result", bytes_of)
+    result_code: Code = _c("result_code", code_of)
+    key_id: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KeyUse:
+    """A key of encryption that the store was given, or that something in it is sealed with.
+    `payloads` and results are sealed with it (some may be gone since just now); `known`: the store
+    was opened with it; `current`: it seals what is new."""
+
+    id: int
+    payloads: int
+    known: bool = _c("flags", lambda flags: bool(flags & k.KEY_KNOWN))
+    current: bool = _c("flags", lambda flags: bool(flags & k.KEY_CURRENT))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -406,6 +436,6 @@ class Event:
 
 __all__ = [
     "BackupReport", "DeadReason", "DoneJob", "Durability", "Event", "EventKind", "FlowStatus",
-    "FullPolicy", "IoBackend", "JobExplanation", "KeyKind", "KvRow", "QueueError",
-    "QueueExplanation", "QueueStats", "Recovery", "State", "Status", "StoreStats", "StoreStatus",
-    "UniqueUntil", "VerifyReport", "Why"]
+    "FullPolicy", "IoBackend", "JobExplanation", "KeyKind", "KeyUse", "KvRow", "Overlap",
+    "QueueError", "QueueExplanation", "QueueStats", "Recovery", "State", "Status", "StoreStats",
+    "StoreStatus", "UniqueUntil", "VerifyReport", "Why"]

@@ -179,8 +179,92 @@ int32_t move(const wq_export_item* item, void* ctx) {
   Moved& to = *static_cast<Moved*>(ctx);
   if (item->store) return wq_import_begin(to.store, item->store, err());
   if (item->queue) return wq_import_queue(to.store, item->queue, &to.queue, err());
+  if (item->key) {
+    EXPECT_EQ(std::string(static_cast<const char*>(item->queue_name.data), item->queue_name.len),
+              "q");
+    return wq_import_keys(to.queue, item->key, 1, sizeof *item->key, err());
+  }
   to.keys += item->job->key.len + item->job->idempotency_key.len;
   return wq_import_jobs(to.queue, item->job, 1, sizeof *item->job, err());
+}
+
+// The same request is refused where the store moved to, though its job has ended.
+TEST_F(CapiKeys, TheWindowOfAnEndedJobMoves) {
+  wq_job_spec spec = spec_of("request");
+  spec.idempotency_key = bytes("once");
+  spec.idempotency_ms = 60'000;
+  const wq_enqueued first = add(spec);
+  const std::vector<SeenJob> jobs = lease(store_, queue_);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_OK(wq_ack(queue_, first.job_id, jobs[0].job.generation, nullptr, err()));
+  SimStore other;
+  Moved to{other.open()};
+  EXPECT_OK(wq_store_export(store_, nullptr, 0, move, &to, err()));
+  EXPECT_OK(wq_import_end(to.store, err()));
+  std::swap(to.queue, queue_);
+  EXPECT_EQ(add(spec).job_id, first.job_id);
+  std::swap(to.queue, queue_);
+  wq_queue_close(&to.queue);
+  wq_store_close(&to.store);
+}
+
+TEST_F(CapiKeys, RowsOfAnImportAreChecked) {
+  SimStore other;
+  Moved to{other.open()};
+  wq_key_record key = WQ_KEY_RECORD_INIT;
+  key.key = bytes("k");
+  key.job_id = 1;
+  key.until_ms = INT64_C(1) << 50;
+  wq_store_record head = WQ_STORE_RECORD_INIT;
+  head.next_job_id = head.next_generation = 10;
+  ASSERT_OK(wq_import_begin(to.store, &head, err()));
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  EXPECT_OK(wq_queue_get_config(queue_, &config, err()));
+  wq_queue_record row = WQ_QUEUE_RECORD_INIT;
+  row.name = bytes("q");
+  row.config = &config;
+  ASSERT_OK(wq_import_queue(to.store, &row, &to.queue, err()));
+  EXPECT_OK(wq_import_keys(to.queue, &key, 1, sizeof key, err()));
+  EXPECT_CODE(WQ_E_INVALID, wq_import_keys(to.queue, &key, 1, sizeof key, err()));
+  key.reserved_0 = 1;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_keys(to.queue, &key, 1, sizeof key, err()));
+  EXPECT_CODE(WQ_E_INVALID, wq_import_keys(to.queue, nullptr, 1, sizeof key, err()));
+
+  wq_flow_status status = WQ_FLOW_STATUS_INIT;
+  status.flow = 3;
+  wq_flow_record flow = WQ_FLOW_RECORD_INIT;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_flows(to.store, &flow, 1, sizeof flow, err()));
+  flow.status = &status;
+  EXPECT_OK(wq_import_flows(to.store, &flow, 1, sizeof flow, err()));
+  status.flow = 4;
+  status.flags = WQ_FLOW_FINISHED;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_flows(to.store, &flow, 1, sizeof flow, err()));
+  status.flags = 0;
+  flow.on_failure = bytes("no job");
+  EXPECT_CODE(WQ_E_INVALID, wq_import_flows(to.store, &flow, 1, sizeof flow, err()));
+
+  wq_done_job done = WQ_DONE_JOB_INIT;
+  done.id = done.generation = 5;
+  done.result = bytes("result");
+  EXPECT_OK(wq_import_history(to.queue, &done, 1, sizeof done, err()));
+  done.id = 6;
+  done.key_id = 1;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_history(to.queue, &done, 1, sizeof done, err()));
+
+  const int64_t times[] = {2, 1};
+  wq_rate_key_record rate = WQ_RATE_KEY_RECORD_INIT;
+  rate.key = bytes("r");
+  rate.exceptions_count = 2;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_rate_keys(to.queue, &rate, 1, sizeof rate, err()));
+  rate.exceptions_ms = times;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_rate_keys(to.queue, &rate, 1, sizeof rate, err()));
+  rate.exceptions_count = 1;
+  EXPECT_OK(wq_import_rate_keys(to.queue, &rate, 1, sizeof rate, err()));
+  rate.exceptions_count = 101;
+  EXPECT_CODE(WQ_E_INVALID, wq_import_rate_keys(to.queue, &rate, 1, sizeof rate, err()));
+  EXPECT_OK(wq_import_end(to.store, err()));
+  wq_queue_close(&to.queue);
+  wq_store_close(&to.store);
 }
 
 TEST_F(CapiKeys, KeysMoveWithTheirJobs) {

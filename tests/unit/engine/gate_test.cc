@@ -283,6 +283,40 @@ TEST_P(GateTest, C23_TheLimitChangesWhileItRuns) {
   harness_.expect_sound();
 }
 
+// A limit that jobs have named is that of their group until all of it has gone, and no longer, with
+// or without a restart, and whether the gate was still in memory or not.
+TEST_P(GateTest, ALimitOfItsOwnLastsAsLongAsTheGroup) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = harness_.queue("q" + std::to_string(how));
+    push(q, "1", "g", 2);
+    push(q, "2", "g", 2);
+    push(q, "3", "g");
+    EXPECT_EQ(take(q), "1 2");
+    EXPECT_EQ(settle(q, "1"), Code::ok);
+    EXPECT_EQ(take(q), "3");
+    EXPECT_EQ(settle(q, "2"), Code::ok);
+    disturb(how);  // the jobs that named it have gone
+    push(q, "4", "g");
+    push(q, "5", "g");
+    disturb(4 - how);
+    EXPECT_EQ(take(q), "4");
+    EXPECT_EQ(settle(q, "3"), Code::ok);
+    EXPECT_EQ(settle(q, "4"), Code::ok);
+    EXPECT_EQ(take(q), "5");
+    EXPECT_EQ(settle(q, "5"), Code::ok);
+    disturb(how);
+    push(q, "6", "g");
+    push(q, "7", "g");
+    disturb(4 - how);
+    EXPECT_EQ(take(q), "6");
+    EXPECT_EQ(settle(q, "6"), Code::ok);
+    EXPECT_EQ(take(q), "7");
+    EXPECT_EQ(settle(q, "7"), Code::ok);
+    harness_.expect_sound();
+  }
+}
+
 TEST_P(GateTest, PrioritiesWithinAGroup) {
   const QueueId q = harness_.queue("q");
   push(q, "low", "g", 0, 200);

@@ -139,6 +139,27 @@ TEST_P(OverlapTest, NothingHappensBeforeThat) {
   harness_.expect_sound();
 }
 
+// A lease of one job comes no further than to that job, whatever stands in its line.
+TEST_P(OverlapTest, NothingHappensBehindTheJobThatIsLeased) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = harness_.queue("q" + std::to_string(how));
+    push(q, "runs");
+    EXPECT_EQ(take(q), "runs");
+    push(q, "never", OverlapRule::skip);
+    ASSERT_TRUE(try_push(q, "other", OverlapRule::park, 0, "h").ok());
+    push(q, "later", OverlapRule::skip);
+    disturb(how);
+    const std::vector<JobView> jobs = harness_.lease(q, 1);
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(payload_of(jobs[0]), "other");
+    EXPECT_EQ(stats(q).totals.skipped, 1u);
+    EXPECT_EQ(ack(q, "runs"), Code::ok);
+    EXPECT_EQ(take(q), "later");
+    harness_.expect_sound();
+  }
+}
+
 // The limit is that of the group, and as many as fit run.
 TEST_P(OverlapTest, AGroupWithALimit) {
   QueueConfig config;

@@ -235,6 +235,25 @@ TEST_P(RateKeyTest, ExactAcrossRestartAndClockSteps) {
   }
 }
 
+// Whether the key was still in memory or not.
+TEST_P(RateKeyTest, ARateThatIsGivenAnewBeginsUnused) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = queue({2, 2, 3'600'000});
+    push(q, "1", "k", 2);
+    EXPECT_EQ(take(q), "1");
+    push(q, "2", "k", 2);
+    EXPECT_EQ(take(q), "");
+    configure(q, {});
+    disturb(how);
+    configure(q, {2, 2, 3'600'000});
+    disturb(4 - how);
+    EXPECT_EQ(take(q), "2");
+    CallOptions call;
+    ASSERT_TRUE(engine().remove_queue(q, call).ok());
+  }
+}
+
 TEST_P(RateKeyTest, TheRateChangesWhileItRuns) {
   const QueueId q = queue({1, 1, 3'600'000});
   for (const char* job : {"1", "2", "3", "4"}) push(q, job, "k");

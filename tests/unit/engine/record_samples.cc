@@ -227,7 +227,7 @@ Command SampleMaker::command(CommandType type) {
   add_imports(out);
   if (type == CommandType::transact) add_parts(out);
   for (size_t i = item_count(); i > 0; --i) {
-    out.kv.push_back(kv_change(type == CommandType::key_forget));
+    out.kv.push_back(kv_change(type));
   }
   if (type == CommandType::reprioritise) out.ids.resize(1);
   if (prng_.below(2) == 0) {
@@ -301,10 +301,14 @@ void SampleMaker::add_parts(Command& out) {
   }
 }
 
-KvChange SampleMaker::kv_change(bool forget) {
+KvChange SampleMaker::kv_change(CommandType type) {
   KvChange out;
   out.key = keep("k" + bytes(prng_.below(3) == 0 ? key_bytes_max - 1 : 10));
-  out.erase = forget || prng_.below(3) == 0;
+  if (type == CommandType::import_rows) {
+    out.value = keep(bytes(100));
+    return out;
+  }
+  out.erase = type == CommandType::key_forget || prng_.below(3) == 0;
   if (out.erase) return out;
   out.value = keep(bytes(100));
   out.expires_ms = prng_.below(2) == 0 ? 0 : time_ms();
@@ -463,6 +467,7 @@ bool same_row_command(const Command& a, const Command& b) {
   switch (a.type) {
     case CommandType::kv_write:
     case CommandType::key_forget:
+    case CommandType::import_rows:
       return same_all(a.kv, b.kv, same_kv);
     case CommandType::transact:
       return same_all(a.parts, b.parts, same_command);

@@ -27,6 +27,7 @@ constexpr CommandType all_command_types[] = {
     CommandType::progress,     CommandType::key_release,     CommandType::key_forget,
     CommandType::dead_drop,    CommandType::drop_oldest,     CommandType::rate_rebase,
     CommandType::cron_put,     CommandType::cron_remove,     CommandType::cron_fire,
+    CommandType::import_rows,
 };
 
 class SampleMaker {
@@ -55,7 +56,7 @@ class SampleMaker {
   std::string sealed(std::string_view text);
   size_t item_count();
   void add_imports(Command& out);
-  KvChange kv_change(bool forget);
+  KvChange kv_change(CommandType type);
   void add_parts(Command& out);
   void add_cron(Command& out);
   void add_result(SettleItem& ack);

@@ -19,6 +19,7 @@ struct Spec {
   std::string tenant = {};
   std::string group = {};
   uint8_t priority = default_priority;
+  std::string rate_key = {};
 };
 
 class TenantTest : public testing::TestWithParam<StoreKind> {
@@ -40,6 +41,7 @@ class TenantTest : public testing::TestWithParam<StoreKind> {
     spec.priority = what.priority;
     spec.traits.tenant = what.tenant;
     spec.traits.group = what.group;
+    spec.traits.rate_key = what.rate_key;
     CallOptions call;
     call.durability = static_cast<uint32_t>(Durability::process);  // survives the kills
     JobId id = 0;
@@ -198,6 +200,24 @@ TEST_P(TenantTest, TheTurnIsStored) {
   }
 }
 
+// The tenant's only jobs are of a rate key: it has its turn by the line of that alone.
+TEST_P(TenantTest, TheTurnOfARateKeysTenantIsStored) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = harness_.queue("q" + std::to_string(how));
+    for (const char* job : {"0", "1"}) push(q, job, {});
+    push(q, "a0", {"a", "", default_priority, "k"});
+    for (const char* job : {"b0", "b1"}) push(q, job, {"b"});
+    std::string order;
+    for (int i = 0; i < 5; ++i) {
+      disturb(how);
+      order += take(q, 1) + " ";
+    }
+    EXPECT_EQ(order, "0 a0 b0 1 b1 ");
+    harness_.expect_sound();
+  }
+}
+
 // Priorities come first; a group is one line in the order of the queue, which takes the turn of the
 // tenant of its first job, and none while it is full.
 TEST_P(TenantTest, PrioritiesAndGroups) {
@@ -305,6 +325,32 @@ TEST_P(TenantTest, TheOldestOfAllTenantsIsTold) {
   }
   EXPECT_EQ(take(q, 1), "1");
   EXPECT_EQ(stats(q).oldest_ready_age_ms, 10);
+}
+
+// A tenant that has but a job that was put to the front says nothing of the others.
+TEST_P(TenantTest, TheOldestIsToldBesideOnesPutToTheFront) {
+  const QueueId q = harness_.queue("q");
+  for (const char* job : {"b1", "b2", "b3"}) push(q, job, {"b"});
+  push(q, "a1", {"a"});
+  EXPECT_EQ(take(q, 2), "b1 a1");
+  harness_.advance(100);
+  EXPECT_EQ(settle(q, "a1", SettleKind::nack, settle_front), Code::ok);
+  for (const int how : {0, 2, 4}) {
+    disturb(how);
+    EXPECT_EQ(stats(q).oldest_ready_age_ms, 100);
+  }
+}
+
+// The turns begin with a job that comes behind one without a tenant in the line of a rate key.
+TEST_P(TenantTest, ALeaseOfManyEndsWhereTurnsBegin) {
+  for (const uint32_t at_once : {1u, 100u}) {
+    const QueueId q = harness_.queue("q" + std::to_string(at_once));
+    push(q, "0", {"", "", default_priority, "k"});
+    for (const char* job : {"a0", "a1"}) push(q, job, {"a", "", default_priority, "k"});
+    for (const char* job : {"1", "2"}) push(q, job, {});
+    EXPECT_EQ(take(q, 5, at_once), "0 1 a0 2 a1");
+    harness_.expect_sound();
+  }
 }
 
 // ---- against a list

@@ -281,6 +281,31 @@ TEST_P(ThrottleTest, ExactOverClockSteps) {
   }
 }
 
+// The exception comes later than any lease, so the first lease after the step is no earlier than
+// the last one was, and the clock went back all the same.
+TEST_P(ThrottleTest, AStepBackBehindTheExceptionCountsToo) {
+  for (int how = 0; how <= 4; ++how) {
+    SCOPED_TRACE(how);
+    const QueueId q = queue({1, 10'000, 20'000});
+    push(q, "1", "k");
+    harness_.advance(60'000);
+    const JobView job = lease_one(q);
+    disturb(how);
+    EXPECT_EQ(take(q), "");  // somebody looks
+    harness_.advance(50'000);
+    EXPECT_EQ(nack(q, job), Code::ok);
+    harness_.clock().step_wall(-40'000);
+    EXPECT_EQ(take(q), "");
+    harness_.advance(19'999);
+    EXPECT_EQ(take(q), "");
+    harness_.advance(1);
+    EXPECT_EQ(take(q), "1") << "cools no longer than it may";
+    harness_.expect_sound();
+    CallOptions call;
+    ASSERT_TRUE(engine().remove_queue(q, call).ok());
+  }
+}
+
 TEST_P(ThrottleTest, TheConfigurationChangesWhileItCools) {
   const QueueId q = queue({1, 10'000, 3'600'000});
   push(q, "1", "k");

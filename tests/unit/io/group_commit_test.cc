@@ -316,6 +316,128 @@ TEST(GroupCommit, TimedOutWaitersDoNotTakeTheTurnWithThem) {
   EXPECT_EQ(bad, 0);
 }
 
+// A lease beside acks: it is told as soon as the kernel has it, while the device works.
+TEST(GroupCommit, WhoNeedsNoDeviceDoesNotWaitForABarrier) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_record(*log.log);
+  // A barrier has to cover more than one write then.
+  ASSERT_TRUE(log->wait(1, Durability::process).ok());
+  SimGate gate(disk, sim_fdatasync, ".seg");
+  append_record(*log.log);
+  std::thread acks([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
+  gate.wait_until_held();
+  EXPECT_EQ(log->process_lsn(), 2u) << "the group of the barrier itself";
+  for (Lsn lsn = 3; lsn <= 5; ++lsn) {
+    append_record(*log.log);
+    EXPECT_TRUE(log->wait(lsn, Durability::process).ok());
+  }
+  EXPECT_EQ(log->process_lsn(), 5u);
+  EXPECT_EQ(log->durable_lsn(), 0u);
+  EXPECT_EQ(log->wait(3, Durability::power, 0).code(), Code::timeout);
+  gate.open();
+  acks.join();
+}
+
+TEST(GroupCommit, ABarrierCoversWhatWasThereWhenItBegan) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_record(*log.log);
+  ASSERT_TRUE(log->wait(1, Durability::process).ok());
+  {
+    SimGate gate(disk, sim_fdatasync, ".seg");
+    append_record(*log.log);
+    std::thread acks([&] { EXPECT_TRUE(log->wait(2, Durability::power).ok()); });
+    gate.wait_until_held();
+    append_record(*log.log);
+    EXPECT_TRUE(log->wait(3, Durability::process).ok());
+    std::thread late([&] { EXPECT_TRUE(log->wait(3, Durability::power).ok()); });
+    wait_until_asleep(*log.log, 1);
+    EXPECT_EQ(log->stats().flushes, 0u);
+    gate.open();
+    acks.join();
+    late.join();
+  }
+  EXPECT_EQ(log->stats().flushes, 2u) << "record 3 came too late for the first one";
+  EXPECT_EQ(log->durable_lsn(), 3u);
+  append_record(*log.log);
+  ASSERT_TRUE(log->wait(4, Durability::process).ok());
+  SimDisk cut = disk.image({});  // nothing that no barrier covers
+  OpenLog again = open_log(cut, large_options());
+  ASSERT_TRUE(again.ok()) << again.status.message();
+  EXPECT_EQ(check_records(*again.log, 1), 3u);
+}
+
+// The end of a segment needs a barrier of its own. Were it asked for while another is under way,
+// the kernel could tell a failure to that one only, and this one would be believed.
+TEST(GroupCommit, NoSegmentEndsWhileABarrierIsUnderWay) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, small_options());
+  append_record(*log.log);
+  ASSERT_TRUE(log->wait(1, Durability::process).ok());
+  SimGate gate(disk, sim_fdatasync, ".seg");
+  const size_t fault = disk.inject({.ops = sim_fdatasync, .path = ".seg", .error = EIO});
+  append_record(*log.log);
+  std::thread acks([&] { EXPECT_EQ(log->wait(2, Durability::power).code(), Code::poisoned); });
+  gate.wait_until_held();
+  const std::string large(12'000, 'x');
+  ASSERT_TRUE(log->append(as_bytes(large)).ok());  // does not fit behind the others
+  std::thread lease([&] { EXPECT_EQ(log->wait(3, Durability::process).code(), Code::poisoned); });
+  while (log->stats().waiters == 0 && gate.held() == 1) std::this_thread::yield();
+  EXPECT_EQ(gate.held(), 1u) << "it is in the device as well";
+  gate.open();
+  acks.join();
+  lease.join();
+  EXPECT_EQ(disk.fault_hits(fault), 1u);
+  EXPECT_EQ(log->durable_lsn(), 0u);
+}
+
+TEST(GroupCommit, AFailedBarrierIsTheEndOfWhatGoesOnBesideIt) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  append_record(*log.log);
+  ASSERT_TRUE(log->wait(1, Durability::process).ok());
+  SimGate gate(disk, sim_fdatasync, ".seg");
+  disk.inject({.ops = sim_fdatasync, .path = ".seg", .error = EIO});
+  append_record(*log.log);
+  std::thread acks([&] { EXPECT_EQ(log->wait(2, Durability::power).code(), Code::poisoned); });
+  gate.wait_until_held();
+  append_record(*log.log);
+  EXPECT_TRUE(log->wait(3, Durability::process).ok()) << "a kill would not take it back";
+  std::thread late([&] { EXPECT_EQ(log->wait(3, Durability::power).code(), Code::poisoned); });
+  wait_until_asleep(*log.log, 1);
+  gate.open();
+  acks.join();
+  late.join();
+  EXPECT_EQ(log->durable_lsn(), 0u);
+  EXPECT_EQ(log->append({}).status().code(), Code::poisoned);
+}
+
+TEST(GroupCommit, ThoseWhoNeedNoDeviceDoNotKeepTheFlusherFromIt) {
+  SimDisk disk = make_store_disk();
+  OpenLog log = open_log(disk, large_options());
+  Producer producer{{}, *log.log};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> leases;
+  for (int t = 0; t < 4; ++t) {
+    leases.emplace_back([&] {
+      while (!stop) EXPECT_TRUE(log->wait(producer.append(), Durability::process).ok());
+    });
+  }
+  std::thread flusher([&] {
+    while (!stop) EXPECT_TRUE(log->run_flusher(1000).ok());
+  });
+  for (int i = 0; i < 50; ++i) {
+    const Lsn lsn = producer.append();
+    log->request(lsn, Durability::power);
+    while (log->durable_lsn() < lsn) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& lease : leases) lease.join();
+  log->release_flusher();
+  flusher.join();
+}
+
 TEST(GroupCommit, TrimAndSparesBesideRunningFlushes) {
   SimDisk disk = make_store_disk();
   LogOptions options = small_options();

@@ -7,19 +7,30 @@ const NUMBERS = new Set(`delay_ms run_at_ms priority max_attempts backoff_base_m
   debounce_ms debounce_max_ms idempotency_ms group_limit max_running max_retries lease_ms job_ttl_ms
   max_depth max_bytes dead_max_count dead_max_age_ms keep_done_age_ms keep_done_count rate_count
   rate_burst rate_window_ms events_max payload_bytes_max quota_bytes memory_budget_bytes
-  segment_bytes max_jobs wait_ms limit from_ms until_ms ttl_ms catch_up`.split(/\s+/));
+  segment_bytes max_jobs wait_ms limit from_ms until_ms ttl_ms catch_up overlap_ms rate_cost
+  encrypt compress_min_bytes key_rate_count key_rate_burst key_rate_window_ms throttle_count
+  throttle_window_ms throttle_cool_ms current_key`.split(/\s+/));
 const BYTES = ['payload', 'unique_key', 'debounce_key', 'idempotency_key', 'group', 'error_part',
-  'prefix', 'after', 'zone'];
-const WORDS = ['backoff_kind', 'unique_until', 'full_policy', 'durability', 'reason'];
+  'prefix', 'after', 'zone', 'tenant', 'rate_key'];
+const WORDS = ['backoff_kind', 'unique_until', 'full_policy', 'durability', 'reason', 'overlap'];
 const SPEC = ['payload', 'delay_ms', 'run_at_ms', 'priority', 'max_attempts', 'backoff_kind',
   'backoff_base_ms', 'backoff_max_ms', 'backoff_list_ms', 'backoff_jitter_permille',
   'expires_at_ms', 'retry_until_ms', 'timeout_ms', 'max_exceptions', 'unique_key', 'unique_ttl_ms',
   'unique_until', 'debounce_key', 'debounce_ms', 'debounce_max_ms', 'idempotency_key',
-  'idempotency_ms', 'group', 'group_limit', 'flags', 'flow'];
+  'idempotency_ms', 'group', 'group_limit', 'flags', 'flow', 'overlap', 'overlap_ms', 'tenant',
+  'rate_key', 'rate_cost'];
 const CONFIG = ['max_running', 'max_retries', 'lease_ms', 'durability', 'backoff_kind',
   'backoff_base_ms', 'backoff_max_ms', 'backoff_list_ms', 'backoff_jitter_permille', 'job_ttl_ms',
   'max_depth', 'max_bytes', 'full_policy', 'dead_max_count', 'dead_max_age_ms', 'keep_done_age_ms',
-  'keep_done_count', 'group_limit', 'rate_count', 'rate_burst', 'rate_window_ms'];
+  'keep_done_count', 'group_limit', 'rate_count', 'rate_burst', 'rate_window_ms', 'encrypt',
+  'compress_min_bytes', 'key_rate_count', 'key_rate_burst', 'key_rate_window_ms', 'throttle_count',
+  'throttle_window_ms', 'throttle_cool_ms'];
+
+/** N or N:M: a key with the id N, 32 bytes N or M. */
+function keyOf(text) {
+  const [id, fill = id] = text.split(':');
+  return { id: Number(id), bytes: Buffer.alloc(32, Number(fill)) };
+}
 
 /** The arguments named, as options of this package. */
 function options(r, args, keys) {
@@ -28,6 +39,7 @@ function options(r, args, keys) {
     const value = args[key];
     if (value === undefined) continue;
     if (key === 'flags') for (const flag of value.split(',')) out[camel(flag)] = true;
+    else if (key === 'keys') out.keys = value.split(',').map(keyOf);
     else if (key === 'flow') out.flow = r.names.flows.get(value);
     else if (key === 'backoff_list_ms') out.backoffListMs = String(value).split(',').map(Number);
     else if (NUMBERS.has(key)) out[camel(key)] = toNumber(key, value);
@@ -40,6 +52,8 @@ function options(r, args, keys) {
 
 function spec(r, args) {
   const out = options(r, args, SPEC);
+  if (out.plain) out.encrypt = false;
+  delete out.plain;
   if (args.header.length) {
     out.headers = args.header.map((header) => {
       const at = header.includes('=') ? header.indexOf('=') : header.length;

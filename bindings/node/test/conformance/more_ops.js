@@ -1,6 +1,7 @@
 'use strict';
 // more_ops.js: the operations on dead letters, keys, flows, history, rows, transactions, schedules.
 const wq = require('../..');
+const { codeText } = require('./names');
 const { toNumber, quoted, queueName, word, camel, starred } = require('./script');
 
 const {
@@ -107,7 +108,8 @@ function doneRow(r, job) {
   const flow = job.flow ? ` flow=${r.names.flowNames.get(job.flow) || '?'}` : '';
   const result = job.result.length ? ` result=${quoted(job.result)}` : '';
   return `  ${r.names.nameOf(job.id)} attempts=${job.attempts} priority=${job.priority}` +
-    `${starred(job, ['exceptions', 'replays'])}${flow}${result}`;
+    `${starred(job, ['exceptions', 'replays'])}${flow}${result}${starred(job, ['key_id'])}` +
+    codeText('result_code', job.resultCode);
 }
 
 const history = {
@@ -223,13 +225,14 @@ function cronRow(r, cron) {
   let text = `  ${quoted(cron.name)} queue=${queueName(cron.queueName)}` +
     ` expression=${quoted(cron.expression)}`;
   if (cron.zone) text += ` zone=${quoted(cron.zone)}`;
-  if (cron.paused) text += ' flags=paused';
+  const flags = [cron.paused && 'paused', cron.sealed && 'encrypt'].filter(Boolean);
+  if (flags.length) text += ` flags=${flags.join(',')}`;
   if (cron.catchUp) text += ` catch_up=${cron.catchUp}`;
   if (cron.priority !== 100) text += ` priority=${cron.priority}`;
   if (cron.maxAttempts) text += ` max_attempts=${cron.maxAttempts}`;
   if (cron.payload.length) text += ` payload=${quoted(cron.payload)}`;
   for (const [name, value] of cron.headers) text += ` header=${r.names.header(name, value)}`;
-  return text;
+  return text + starred(cron, ['key_id']) + codeText('payload_code', cron.payloadCode);
 }
 
 async function cronList(r, args) {

@@ -1,6 +1,7 @@
 'use strict';
 // names.js: what a script has names for: jobs, tokens, flows, versions, queues.
 const { quoted, queueName, starred } = require('./script');
+const { nameBytes } = require('../../lib/names');
 
 class Names {
   constructor() {
@@ -67,19 +68,24 @@ class Names {
       if (job[key]) text += ` ${key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}=set`;
     }
     for (const [name, value] of job.headers) text += ` header=${this.header(name, value)}`;
-    if (job.lastError.length) text += ` last_error=${quoted(job.lastError)}`;
+    const own = job.lastError.toString().startsWith('the payload of job');
+    if (job.lastError.length) text += ` last_error=${own ? '*' : quoted(job.lastError)}`;
     if (job.timeoutMs) text += ` timeout_ms=${job.timeoutMs}`;
     if (job.expiresAtMs) text += ' expires_at_ms=set';
     if (job.retryUntilMs) text += ' retry_until_ms=set';
     if (job.maxExceptions) text += ` max_exceptions=${job.maxExceptions}`;
-    if (job.failOnTimeout) text += ' flags=fail_on_timeout';
+    const flags = [job.failOnTimeout && 'fail_on_timeout', job.sealed && 'encrypt'];
+    if (flags.some(Boolean)) text += ` flags=${flags.filter(Boolean).join(',')}`;
     if (job.progress.length) text += ` progress=${quoted(job.progress)}`;
     if (job.flow) text += ` flow=${this.flowNames.get(job.flow) || '?'}`;
     if (job.chainCount) text += ` chain_count=${job.chainCount}`;
     if (job.flowCancelled) text += ' flow_cancelled=1';
     if (job.group.length) text += ` group=${quoted(job.group)}`;
     if (job.parked) text += ' parked=1';
-    return text;
+    if (job.tenant.length) text += ` tenant=${quoted(job.tenant)}`;
+    if (job.rateKey.length) text += ` rate_key=${quoted(job.rateKey)}`;
+    if (job.rateKey.length) text += starred(job, ['rate_cost']);
+    return text + starred(job, ['key_id']) + codeText('payload_code', job.payloadCode);
   }
 
   header(name, value) {
@@ -90,8 +96,11 @@ class Names {
       }
     }
     if (name === 'wq-slot-ms') shown = Buffer.from('*');
-    return quoted(Buffer.concat([Buffer.from(`${name}=`), shown]));
+    return quoted(Buffer.concat([Buffer.from(nameBytes(name)), Buffer.from('='), shown]));
   }
 }
 
-module.exports = { Names };
+/** ' key=WQ_E_...' of what does not open. */
+const codeText = (key, code) => (code === 'ok' ? '' : ` ${key}=${code}`);
+
+module.exports = { Names, codeText };

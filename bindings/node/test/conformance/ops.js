@@ -22,7 +22,7 @@ const UNTIL_MS = 60000;
 // ---- store ----
 
 const OPEN = ['flags', 'events_max', 'payload_bytes_max', 'quota_bytes', 'memory_budget_bytes',
-  'segment_bytes'];
+  'segment_bytes', 'keys', 'current_key'];
 
 async function open(r, args) {
   const store = await wq.open(r.path(args.store || 'store'), options(r, args, OPEN));
@@ -74,6 +74,8 @@ const storeOps = {
     return [`ok status=${s.status} queues=${s.queues} ready=${s.ready} delayed=${s.delayed} ` +
       `leased=${s.leased} running=${s.running} dead=${s.dead}`];
   },
+  store_keys: async (r) => ['ok', ...(await r.store.encryptionKeys()).map((key) =>
+    `  ${key.id}${key.payloads ? ' payloads=set' : ''}${starred(key, ['known', 'current'])}`)],
   metrics: async (r) => [(await r.store.metrics()).length ? 'ok' : 'no text'],
   verify: async (r) => {
     const { jobs, problems } = await r.store.verify();
@@ -105,7 +107,9 @@ async function showConfig(queue, args, r) {
     'backoff_base_ms', 'backoff_max_ms', 'backoff_list_ms', 'backoff_jitter_permille', 'job_ttl_ms',
     'max_depth', 'max_bytes', 'full_policy', 'dead_max_count', 'dead_max_age_ms',
     'keep_done_age_ms', 'keep_done_count', 'group_limit', 'rate_count', 'rate_burst',
-    'rate_window_ms', 'consumers_paused'])];
+    'rate_window_ms', 'encrypt', 'compress_min_bytes', 'key_rate_count', 'key_rate_burst',
+    'key_rate_window_ms', 'throttle_count', 'throttle_window_ms', 'throttle_cool_ms',
+    'consumers_paused'])];
 }
 
 async function showStats(queue) {
@@ -114,7 +118,7 @@ async function showStats(queue) {
     ` running=${s.running} dead=${s.dead}` + starred(s, ['enqueued_total', 'leased_total',
     'acked_total', 'nacked_total', 'failed_total', 'released_total', 'expired_total', 'dead_total',
     'replayed_total', 'cancelled_total', 'cleared_total', 'jobs_expired_total', 'dropped_total',
-    'dead_dropped_total', 'chain_cut_total', 'parked'])];
+    'dead_dropped_total', 'chain_cut_total', 'parked', 'skipped_total'])];
 }
 
 const causes = (list) => list.filter((cause) => cause !== 'no_consumer').join(',') || 'none';

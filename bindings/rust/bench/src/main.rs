@@ -1,112 +1,129 @@
-//! The whole life of jobs (enqueue, lease, ack) through the safe crate and through the C calls alone,
-//! on stores of their own: what the crate costs.
+//! The whole life of jobs (enqueue, lease, ack) through the crate, as a program would write it; to be
+//! compared with `bench/bindings/life.c` by `bench/run.sh BUILD_DIR --bindings`.
 //!
-//!     wq-bench [JOBS]      one line of JSON for each level of durability and size of batch
+//!     wq-bench LEVEL BATCH JOBS DIRECTORY      one line of JSON; LEVEL: memory or power
 //!
-//! `ns_per_job` is of the crate, `c_ns_per_job` of the C calls, `cpu_` what the calling thread took of
-//! the processor: the best of five runs each. A run whose counts are wrong ends with 1.
+//! 32 changes may be under way; leases are at the memory level. Exit 1 if not every job was delivered
+//! with its payload and acked once.
 
-mod raw;
-mod safe;
+use std::collections::VecDeque;
+use std::process::exit;
+use std::time::Instant;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use wq::{
+    Durability, Enqueued, EnqueuedMany, Items, JobSpec, LeaseOptions, Outcome, Pending, Queue,
+    Result, Settle, Store, Token,
+};
 
-/// From the first enqueue to the last ack: the time, that of the processor on this thread, and how
-/// many jobs were acked.
-pub struct Run {
-    pub time: Duration,
-    pub cpu: Duration,
-    pub acked: usize,
+const UNDER_WAY_MAX: usize = 32;
+const PAYLOAD: [u8; 100] = [b'x'; 100];
+
+/// A change under way.
+enum Change {
+    Enqueue(Pending<Enqueued>),
+    EnqueueMany(Pending<EnqueuedMany>),
+    Ack(Pending<Outcome>),
+    AckMany(Pending<Items>),
 }
 
-pub type Side = fn(&Path, u32, usize, usize) -> Run;
-
-#[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
-}
-
-extern "C" {
-    fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
-}
-
-/// What this thread has used of the processor. Not disturbed by what else the machine does.
-fn cpu_time() -> Duration {
-    const CLOCK_THREAD_CPUTIME_ID: i32 = 3;
-    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: a clock that every thread has, and a valid place.
-    assert_eq!(unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
-    Duration::new(time.seconds as u64, time.nanoseconds as u32)
-}
-
-/// Both clocks, started.
-pub struct Clocks(Instant, Duration);
-
-impl Clocks {
-    pub fn start() -> Clocks {
-        Clocks(Instant::now(), cpu_time())
-    }
-
-    pub fn stop(self, acked: usize) -> Run {
-        Run { time: self.0.elapsed(), cpu: cpu_time() - self.1, acked }
+impl Change {
+    fn wait(self) -> Result<bool> {
+        Ok(match self {
+            Change::Enqueue(pending) => pending.wait()?.is_new(),
+            Change::EnqueueMany(pending) => pending.wait()?.outcome.is_ok(),
+            Change::Ack(pending) => pending.wait()?.is_ok(),
+            Change::AckMany(pending) => pending.wait()?.first() == Ok(Outcome::Ok),
+        })
     }
 }
 
-/// Runs one side on a new store.
-fn measure(dir: &Path, side: Side, level: u32, batch: usize, jobs: usize) -> Run {
-    let _ = std::fs::remove_dir_all(dir);
-    let run = side(dir, level, batch, jobs);
-    let _ = std::fs::remove_dir_all(dir);
-    run
+struct Bench {
+    queue: Queue,
+    leases: Queue,
+    batch: usize,
+    under_way: VecDeque<Change>,
+    delivered: usize,
 }
 
-/// Both sides in turn; prints the line, and gives whether the counts are right.
-fn compare(dir: &Path, level: u32, name: &str, batch: usize, jobs: usize) -> bool {
-    let mut ours = Vec::new();
-    let mut of_c = Vec::new();
-    for _ in 0..5 {
-        ours.push(measure(dir, safe::run, level, batch, jobs));
-        of_c.push(measure(dir, raw::run, level, batch, jobs));
+impl Bench {
+    /// Wait for the oldest changes, until so many are left.
+    fn settle_down(&mut self, left: usize) -> Result<()> {
+        while self.under_way.len() > left {
+            let oldest = self.under_way.pop_front().expect("there is one");
+            assert!(oldest.wait()?, "a change did not do what it should");
+        }
+        Ok(())
     }
-    let delivered = ours.iter().chain(&of_c).map(|run| run.acked).min().unwrap_or(0);
-    let per_job =
-        |time: Option<Duration>| time.map_or(0.0, |time| time.as_nanos() as f64 / jobs as f64);
-    let wall = |runs: &[Run]| per_job(runs.iter().map(|run| run.time).min());
-    let cpu = |runs: &[Run]| per_job(runs.iter().map(|run| run.cpu).min());
-    println!(
-        "{{\"language\":\"rust\",\"level\":\"{}\",\"batch\":{},\"enqueued\":{},\"delivered\":{},\
-         \"ns_per_job\":{:.0},\"c_ns_per_job\":{:.0},\"cpu_ns_per_job\":{:.0},\
-         \"c_cpu_ns_per_job\":{:.0},\"jobs_per_s\":{:.0},\"c_jobs_per_s\":{:.0},\"ratio\":{:.3}}}",
-        name,
+
+    fn begun(&mut self, change: Change) -> Result<()> {
+        self.under_way.push_back(change);
+        self.settle_down(UNDER_WAY_MAX - 1)
+    }
+
+    fn turn(&mut self) -> Result<()> {
+        let take = LeaseOptions::new().max_jobs(self.batch as u32);
+        if self.batch == 1 {
+            self.begun(Change::Enqueue(self.queue.enqueue_async(&PAYLOAD)))?;
+            for job in self.leases.lease(&take)? {
+                assert_eq!(job.payload, PAYLOAD);
+                self.delivered += 1;
+                self.begun(Change::Ack(self.queue.settle_async(job.token(), &Settle::ack())))?;
+            }
+            return Ok(());
+        }
+        let specs: Vec<JobSpec<'_>> = (0..self.batch).map(|_| JobSpec::new(&PAYLOAD)).collect();
+        self.begun(Change::EnqueueMany(self.queue.enqueue_many_async(&specs)))?;
+        let lease = self.leases.lease(&take)?;
+        let mut tokens: Vec<Token> = Vec::with_capacity(lease.len());
+        for job in &lease {
+            assert_eq!(job.payload, PAYLOAD);
+            tokens.push(job.token());
+        }
+        self.delivered += tokens.len();
+        self.begun(Change::AckMany(self.queue.ack_many_async(&tokens)))
+    }
+}
+
+fn run(level: &str, batch: usize, jobs: usize, dir: &str) -> Result<bool> {
+    let store = Store::open(dir)?;
+    let queue = store.queue("life")?;
+    let durability = if level == "power" { Durability::Power } else { Durability::Memory };
+    let mut bench = Bench {
+        leases: queue.with_durability(Durability::Memory),
+        queue: queue.with_durability(durability),
         batch,
-        jobs,
-        delivered,
-        wall(&ours),
-        wall(&of_c),
-        cpu(&ours),
-        cpu(&of_c),
-        1e9 / wall(&ours),
-        1e9 / wall(&of_c),
-        wall(&of_c) / wall(&ours)
+        under_way: VecDeque::new(),
+        delivered: 0,
+    };
+    let start = Instant::now();
+    for _ in 0..jobs / batch {
+        bench.turn()?;
+    }
+    bench.settle_down(0)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let acked = queue.stats()?.acked_total;
+    println!(
+        "{{\"language\": \"rust\", \"level\": \"{}\", \"batch\": {}, \"jobs\": {}, \
+         \"seconds\": {:.6}, \"delivered\": {}, \"acked\": {}}}",
+        level, batch, jobs, seconds, bench.delivered, acked
     );
-    delivered == jobs
+    Ok(bench.delivered == jobs && acked == jobs as u64)
 }
 
 fn main() {
-    let jobs = std::env::args().nth(1).and_then(|jobs| jobs.parse().ok()).unwrap_or(20_000);
-    let dir = std::env::temp_dir().join(format!("wq-bench-{}", std::process::id()));
-    let mut right = true;
-    for (level, name) in [(wq_sys::WQ_MEMORY, "memory"), (wq_sys::WQ_POWER, "power")] {
-        for batch in [1, 100] {
-            // Waiting for the device one by one is about the device.
-            let jobs = if level == wq_sys::WQ_POWER && batch == 1 { jobs / 100 } else { jobs };
-            right &= compare(&dir, level, name, batch, (jobs / batch).max(1) * batch);
+    let args: Vec<String> = std::env::args().collect();
+    let numbers =
+        args.get(2..4).map(|words| (words[0].parse::<usize>(), words[1].parse::<usize>()));
+    let (Some((Ok(batch), Ok(jobs))), 5) = (numbers, args.len()) else {
+        eprintln!("usage: wq-bench memory|power BATCH JOBS DIRECTORY");
+        exit(2);
+    };
+    match run(&args[1], batch, jobs / batch * batch, &args[4]) {
+        Ok(true) => {}
+        Ok(false) => exit(1),
+        Err(error) => {
+            eprintln!("wq-bench: {}", error);
+            exit(1);
         }
-    }
-    if !right {
-        eprintln!("not every job was delivered and acked once");
-        std::process::exit(1);
     }
 }

@@ -7,7 +7,7 @@ use wq::{
 
 use crate::ops_job::settle_of;
 use crate::ops_queue::{next_job, reason_of, spec_of};
-use crate::runner::{error_word, if_some, word, Done, Fail, Op, Runner};
+use crate::runner::{error_word, flag_words, if_some, key_text, word, Done, Fail, Op, Runner};
 use crate::script::{queue_word, quoted, Line};
 
 pub fn find(op: &str) -> Option<Op> {
@@ -165,6 +165,7 @@ fn print_done(r: &mut Runner, job: &DoneJob) {
     if !job.result.is_empty() {
         text += &format!(" result={}", quoted(&job.result));
     }
+    text += &key_text(job.key_id, "result_code", job.result_error);
     r.row(&text);
 }
 
@@ -433,9 +434,7 @@ fn print_cron(r: &mut Runner, cron: &wq::Cron) {
     if !cron.zone.is_empty() {
         text += &format!(" zone={}", quoted(&cron.zone));
     }
-    if cron.paused {
-        text += " flags=paused";
-    }
+    text += &flag_words(&[(cron.paused, "paused"), (cron.key_id.is_some(), "encrypt")]);
     text += &if_some("catch_up", cron.catch_up);
     if cron.priority != 100 {
         text += &format!(" priority={}", cron.priority);
@@ -447,6 +446,7 @@ fn print_cron(r: &mut Runner, cron: &wq::Cron) {
     for header in &cron.headers {
         text += &format!(" header={}", quoted([&header.name[..], b"=", &header.value].concat()));
     }
+    text += &key_text(cron.key_id, "payload_code", cron.payload_error);
     r.row(&text);
 }
 

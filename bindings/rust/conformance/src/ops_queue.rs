@@ -2,7 +2,7 @@
 
 use wq::{
     Backoff, DeadReason, Enqueued, EnqueuedMany, ErrorCode, FullPolicy, JobSpec, KeepDone, NextJob,
-    Outcome, QueueConfig, QueueStatus, Rate, State, Token, UniqueUntil,
+    Outcome, Overlap, QueueConfig, QueueStatus, Rate, State, Throttle, Token, UniqueUntil,
 };
 
 use crate::runner::{causes_word, durability, error_word, if_some, word, Done, Fail, Op, Runner};
@@ -108,6 +108,24 @@ fn config_of(r: &Runner, line: &Line) -> Result<QueueConfig, Fail> {
             window: line.duration("rate_window_ms")?.unwrap_or_default(),
         });
     }
+    if has_any(line, &["key_rate_count", "key_rate_burst", "key_rate_window_ms"]) {
+        config.key_rate = Some(Rate {
+            count: line.narrow("key_rate_count")?.unwrap_or_default(),
+            burst: line.narrow("key_rate_burst")?.unwrap_or_default(),
+            window: line.duration("key_rate_window_ms")?.unwrap_or_default(),
+        });
+    }
+    if has_any(line, &["throttle_count", "throttle_window_ms", "throttle_cool_ms"]) {
+        config.throttle = Some(Throttle {
+            count: line.narrow("throttle_count")?.unwrap_or_default(),
+            window: line.duration("throttle_window_ms")?.unwrap_or_default(),
+            cool: line.duration("throttle_cool_ms")?.unwrap_or_default(),
+        });
+    }
+    if line.has("encrypt") {
+        config.encrypt = Some(line.text("encrypt")? == "1");
+    }
+    config.compress_min_bytes = line.narrow("compress_min_bytes")?;
     config.group_limit = line.narrow("group_limit")?;
     config.version = r.version(line)?;
     Ok(config)
@@ -185,9 +203,24 @@ fn config(r: &mut Runner, line: &Line) -> Done {
     text += &if_some("rate_count", rate.count);
     text += &if_some("rate_burst", rate.burst);
     text += &if_some("rate_window_ms", ms(Some(rate.window)));
+    text += &keys_text(&c);
     text += &if_some("consumers_paused", c.consumers_paused.unwrap_or_default());
     r.print(&text);
     Ok(())
+}
+
+/// What the configuration says of payloads and rate keys.
+fn keys_text(c: &QueueConfig) -> String {
+    let rate = c.key_rate.unwrap_or_default();
+    let throttle = c.throttle.unwrap_or_default();
+    if_some("encrypt", c.encrypt.unwrap_or_default())
+        + &if_some("compress_min_bytes", c.compress_min_bytes.unwrap_or_default())
+        + &if_some("key_rate_count", rate.count)
+        + &if_some("key_rate_burst", rate.burst)
+        + &if_some("key_rate_window_ms", ms(Some(rate.window)))
+        + &if_some("throttle_count", throttle.count)
+        + &if_some("throttle_window_ms", ms(Some(throttle.window)))
+        + &if_some("throttle_cool_ms", ms(Some(throttle.cool)))
 }
 
 fn close_queue(r: &mut Runner, line: &Line) -> Done {
@@ -230,6 +263,7 @@ fn stats(r: &mut Runner, line: &Line) -> Done {
         ("dead_dropped_total", s.dead_dropped_total),
         ("chain_cut_total", s.chain_cut_total),
         ("parked", s.parked),
+        ("skipped_total", s.skipped_total),
     ] {
         text += &if_some(key, value);
     }
@@ -336,8 +370,25 @@ fn keys_of(r: &Runner, line: &Line, spec: JobSpec<'static>) -> Result<JobSpec<'s
     if line.has("flow") {
         spec = spec.flow(r.flow(line)?);
     }
-    spec = spec.group(owned("group"));
+    spec = spec.tenant(owned("tenant")).rate_key(owned("rate_key"));
+    spec = spec.rate_cost(line.narrow("rate_cost")?.unwrap_or_default());
+    if line.flag("encrypt") || line.flag("plain") {
+        spec = spec.encrypt(line.flag("encrypt"));
+    }
+    spec = spec.overlap(overlap_of(line)?).group(owned("group"));
     Ok(spec.group_limit(line.narrow("group_limit")?.unwrap_or_default()))
+}
+
+/// What becomes of it when its group is full. A time without a release can not be said here.
+fn overlap_of(line: &Line) -> Result<Overlap, Fail> {
+    let delay = line.duration("overlap_ms")?;
+    match (line.text("overlap")?, delay) {
+        ("release", delay) => Ok(Overlap::Release(delay.unwrap_or_default())),
+        (_, Some(_)) => Err(Fail::Refused(ErrorCode::Invalid)),
+        ("skip", None) => Ok(Overlap::Skip),
+        ("" | "park", None) => Ok(Overlap::Park),
+        (word, None) => Err(Fail::Script(format!("no overlap {}", word))),
+    }
 }
 
 pub fn next_job(r: &Runner, part: &Line) -> Result<NextJob<'static>, Fail> {

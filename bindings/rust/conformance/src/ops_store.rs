@@ -17,6 +17,7 @@ pub fn find(op: &str) -> Option<Op> {
         "recovery" => recovery,
         "queues" => queues,
         "store_stats" => store_stats,
+        "store_keys" => store_keys,
         "metrics" => metrics,
         "verify" => verify,
         "backup" => backup,
@@ -49,6 +50,14 @@ fn try_open(r: &Runner, line: &Line) -> Result<Store, Fail> {
     }
     if let Some(bytes) = line.narrow("segment_bytes")? {
         options = options.segment_bytes(bytes);
+    }
+    for key in line.list("keys")? {
+        let (id, byte) = key.split_once(':').unwrap_or((key, key));
+        let number = |word: &str| word.parse::<u8>().map_err(|_| Fail::Script(key.to_string()));
+        options = options.key(number(id)?.into(), [number(byte)?; 32]);
+    }
+    if let Some(id) = line.narrow("current_key")? {
+        options = options.current_key(id);
     }
     let name = line.get("store").map_or(Ok("store"), |_| line.text("store"))?;
     Ok(options.open(r.path(name))?)
@@ -122,6 +131,19 @@ fn store_stats(r: &mut Runner, line: &Line) -> Done {
         "ok status={} queues={} ready={} delayed={} leased={} running={} dead={}",
         s.status, s.queues, s.ready, s.delayed, s.leased, s.running, s.dead
     ));
+    Ok(())
+}
+
+fn store_keys(r: &mut Runner, line: &Line) -> Done {
+    let keys = r.store(line)?.keys()?;
+    r.print("ok");
+    for key in keys {
+        let mut text = key.id.to_string();
+        text += if key.payloads == 0 { "" } else { " payloads=set" };
+        text += &if_some("known", key.known);
+        text += &if_some("current", key.current);
+        r.row(&text);
+    }
     Ok(())
 }
 

@@ -207,14 +207,17 @@ impl Runner {
         for header in &job.headers {
             let _ = write!(text, " header={}", self.header_text(header));
         }
-        text += &if_bytes("last_error", &job.last_error);
+        if job.last_error.starts_with(b"the payload of job") {
+            text += " last_error=*";
+        } else {
+            text += &if_bytes("last_error", &job.last_error);
+        }
         text += &if_some("timeout_ms", job.timeout.map_or(0, |timeout| timeout.as_millis() as u64));
         text += set("expires_at_ms", job.expires_at.is_some());
         text += set("retry_until_ms", job.retry_until.is_some());
         text += &if_some("max_exceptions", job.max_exceptions);
-        if job.fail_on_timeout {
-            text += " flags=fail_on_timeout";
-        }
+        let flags = [(job.fail_on_timeout, "fail_on_timeout"), (job.key_id.is_some(), "encrypt")];
+        text += &flag_words(&flags);
         text += &if_bytes("progress", &job.progress);
         if let Some(flow) = job.flow {
             let _ = write!(text, " flow={}", self.flow_name(flow));
@@ -223,8 +226,29 @@ impl Runner {
         text += &if_some("flow_cancelled", job.flow_cancelled);
         text += &if_bytes("group", &job.group);
         text += &if_some("parked", job.parked);
+        text += &if_bytes("tenant", &job.tenant);
+        text += &if_bytes("rate_key", &job.rate_key);
+        if !job.rate_key.is_empty() {
+            text += &if_some("rate_cost", job.rate_cost);
+        }
+        text += &key_text(job.key_id, "payload_code", job.payload_error);
         self.row(&text);
     }
+}
+
+/// ` flags=a,b` of those that are set.
+pub fn flag_words(flags: &[(bool, &str)]) -> String {
+    let words: Vec<&str> = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(" flags={}", words.join(","))
+}
+
+/// How something is sealed, and why it does not open.
+pub fn key_text(key_id: Option<u32>, key: &str, error: Option<ErrorCode>) -> String {
+    let error = error.map_or(String::new(), |code| format!(" {}=WQ_E_{}", key, code.name()));
+    if_some("key_id", key_id.unwrap_or_default()) + &error
 }
 
 pub fn durability(line: &Line) -> Result<Option<Durability>, Fail> {

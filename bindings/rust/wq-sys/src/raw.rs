@@ -95,6 +95,15 @@ pub const WQ_E_POISONED: i32 = -62;
 /// an internal check failed: a bug in wq; the store is stopped
 pub const WQ_E_INTERNAL: i32 = -80;
 
+/// wq_error.flags: the predicates of the code, for languages that read the struct only.
+pub const WQ_ERROR_RETRYABLE: u32 = 1;
+
+/// wq_error.flags: the predicates of the code, for languages that read the struct only.
+pub const WQ_ERROR_MAYBE_COMMITTED: u32 = 2;
+
+/// wq_error.flags: the predicates of the code, for languages that read the struct only.
+pub const WQ_ERROR_FATAL: u32 = 4;
+
 /// Durability levels (convention 8). 0 takes the default.
 pub const WQ_MEMORY: u32 = 1;
 
@@ -103,77 +112,6 @@ pub const WQ_PROCESS: u32 = 2;
 
 /// Durability levels (convention 8). 0 takes the default.
 pub const WQ_POWER: u32 = 3;
-
-/// Job states, and the bit of a state in the masks of wq_queue_clear.
-pub const WQ_STATE_READY: u32 = 1;
-
-/// Job states, and the bit of a state in the masks of wq_queue_clear.
-pub const WQ_STATE_DELAYED: u32 = 2;
-
-/// Job states, and the bit of a state in the masks of wq_queue_clear.
-pub const WQ_STATE_LEASED: u32 = 3;
-
-/// Job states, and the bit of a state in the masks of wq_queue_clear.
-pub const WQ_STATE_RUNNING: u32 = 4;
-
-/// Job states, and the bit of a state in the masks of wq_queue_clear.
-pub const WQ_STATE_DEAD: u32 = 5;
-
-/// Queue status.
-pub const WQ_STATUS_ACTIVE: u32 = 0;
-
-/// no lease; enqueue goes on
-pub const WQ_STATUS_PAUSED: u32 = 1;
-
-/// no lease and no enqueue; delayed jobs stay
-pub const WQ_STATUS_DISABLED: u32 = 2;
-
-/// WQ_E_FULL
-pub const WQ_FULL_REFUSE: u32 = 0;
-
-/// ready jobs go for it in the same change, the least urgent first and of those the oldest.
-/// Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
-pub const WQ_FULL_DROP_OLDEST: u32 = 1;
-
-/// wq_fail, or nacked with no retry left
-pub const WQ_DEAD_FAILED: u32 = 1;
-
-/// its last attempt was lost: the lease was not settled in time
-pub const WQ_DEAD_LEASE_EXPIRED: u32 = 2;
-
-/// a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
-pub const WQ_DEAD_TIMEOUT: u32 = 3;
-
-/// an attempt was lost at or after its retry_until_ms
-pub const WQ_DEAD_RETRY_UNTIL: u32 = 4;
-
-/// nacked for the max_exceptions-th time
-pub const WQ_DEAD_MAX_EXCEPTIONS: u32 = 5;
-
-/// 6 to 8 are said by workers only, who can say 1 and 3 as well
-pub const WQ_DEAD_CANCELLED: u32 = 6;
-
-/// see `reason` of wq_nack_options and wq_settle_item
-pub const WQ_DEAD_EXPIRED: u32 = 7;
-
-/// the worker does not know what to do with such a job
-pub const WQ_DEAD_UNKNOWN_TYPE: u32 = 8;
-
-/// its payload did not open when it was leased; see ENCRYPTION
-pub const WQ_DEAD_UNREADABLE: u32 = 9;
-
-/// backoff_base_ms
-pub const WQ_BACKOFF_FIXED: u32 = 1;
-
-/// backoff_base_ms * 2^(n - 1), at most backoff_max_ms
-pub const WQ_BACKOFF_EXPONENTIAL: u32 = 2;
-
-/// backoff_list_ms[n - 1]; the last entry repeats
-pub const WQ_BACKOFF_LIST: u32 = 3;
-
-/// Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; 0 in a queue:
-/// none.
-pub const WQ_BACKOFF_LIST_MAX: u32 = 32;
 
 /// WQ_E_NOT_FOUND if there is no store at the path
 pub const WQ_OPEN_NO_CREATE: u32 = 1;
@@ -204,6 +142,34 @@ pub const WQ_STORE_POISONED: u32 = 3;
 
 /// Flags of wq_queue_open.
 pub const WQ_QUEUE_NO_CREATE: u32 = 1;
+
+/// Queue status.
+pub const WQ_STATUS_ACTIVE: u32 = 0;
+
+/// no lease; enqueue goes on
+pub const WQ_STATUS_PAUSED: u32 = 1;
+
+/// no lease and no enqueue; delayed jobs stay
+pub const WQ_STATUS_DISABLED: u32 = 2;
+
+/// backoff_base_ms
+pub const WQ_BACKOFF_FIXED: u32 = 1;
+
+/// backoff_base_ms * 2^(n - 1), at most backoff_max_ms
+pub const WQ_BACKOFF_EXPONENTIAL: u32 = 2;
+
+/// backoff_list_ms[n - 1]; the last entry repeats
+pub const WQ_BACKOFF_LIST: u32 = 3;
+
+/// Delay before the n-th retry (n = 1, 2, ...). 0 in a job: the queue's policy; in a queue: none
+pub const WQ_BACKOFF_LIST_MAX: u32 = 32;
+
+/// WQ_E_FULL
+pub const WQ_FULL_REFUSE: u32 = 0;
+
+/// ready jobs go for it in the same change, the least urgent first and of those the oldest.
+/// Delayed, leased and running ones never go: if the ready ones are not enough, WQ_E_FULL
+pub const WQ_FULL_DROP_OLDEST: u32 = 1;
 
 /// wq_queue_config.fields
 pub const WQ_CONFIG_MAX_RUNNING: u32 = 1;
@@ -262,12 +228,37 @@ pub const WQ_CONFIG_KEY_RATE: u32 = 268435456;
 /// all three of throttle_...
 pub const WQ_CONFIG_THROTTLE: u32 = 536870912;
 
+/// Job states, and the bit of a state in the masks of wq_queue_clear.
+pub const WQ_STATE_READY: u32 = 1;
+
+/// Job states, and the bit of a state in the masks of wq_queue_clear.
+pub const WQ_STATE_DELAYED: u32 = 2;
+
+/// Job states, and the bit of a state in the masks of wq_queue_clear.
+pub const WQ_STATE_LEASED: u32 = 3;
+
+/// Job states, and the bit of a state in the masks of wq_queue_clear.
+pub const WQ_STATE_RUNNING: u32 = 4;
+
+/// Job states, and the bit of a state in the masks of wq_queue_clear.
+pub const WQ_STATE_DEAD: u32 = 5;
+
 /// the field `priority` counts; without it the priority is 100
 pub const WQ_JOB_PRIORITY: u32 = 1;
 
 /// A lease of the job that runs out is its last: it dies of WQ_DEAD_TIMEOUT, whatever attempts
 /// are left. Also when WQ_OPEN_EXPIRE_LEASES takes it back.
 pub const WQ_JOB_FAIL_ON_TIMEOUT: u32 = 2;
+
+/// a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
+/// LSN are 0. In wq_enqueue_many all specs have it or none
+pub const WQ_JOB_DRY_RUN: u32 = 65536;
+
+/// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
+pub const WQ_JOB_ENCRYPT: u32 = 67108864;
+
+/// wq_job_spec.flags
+pub const WQ_JOB_PLAIN: u32 = 134217728;
 
 /// its first lease: one job of the key waits, others may be at work
 pub const WQ_UNIQUE_STARTED: u32 = 1;
@@ -281,24 +272,14 @@ pub const WQ_UNIQUE_GONE: u32 = 3;
 /// wq_job_record.key_rule: one of the three, or: the key is a debounce key
 pub const WQ_KEY_RULE_DEBOUNCE: u32 = 4;
 
-/// Kinds of keys, for wq_key_holder and wq_key_cancel.
-pub const WQ_KEY_UNIQUE: u32 = 1;
+/// waits for a slot, the default
+pub const WQ_OVERLAP_PARK: u32 = 0;
 
-/// Kinds of keys, for wq_key_holder and wq_key_cancel.
-pub const WQ_KEY_DEBOUNCE: u32 = 2;
+/// is delayed by overlap_ms
+pub const WQ_OVERLAP_RELEASE: u32 = 1;
 
-/// Kinds of keys, for wq_key_holder and wq_key_cancel.
-pub const WQ_KEY_IDEMPOTENCY: u32 = 3;
-
-/// a test push: answer what an enqueue of this job would answer now, and write nothing; ids and
-/// LSN are 0. In wq_enqueue_many all specs have it or none
-pub const WQ_JOB_DRY_RUN: u32 = 65536;
-
-/// Whether the payload is sealed; with neither as the queue is configured. See ENCRYPTION.
-pub const WQ_JOB_ENCRYPT: u32 = 67108864;
-
-/// Kinds of keys, for wq_key_holder and wq_key_cancel.
-pub const WQ_JOB_PLAIN: u32 = 134217728;
+/// ends without having run
+pub const WQ_OVERLAP_SKIP: u32 = 2;
 
 /// take the jobs up to the first refusal; without it all or none
 pub const WQ_ENQUEUE_PARTIAL: u32 = 1;
@@ -330,8 +311,68 @@ pub const WQ_SETTLE_FAIL: u32 = 3;
 /// wq_settle_item.kind
 pub const WQ_SETTLE_RELEASE: u32 = 4;
 
+/// wq_fail, or nacked with no retry left
+pub const WQ_DEAD_FAILED: u32 = 1;
+
+/// its last attempt was lost: the lease was not settled in time
+pub const WQ_DEAD_LEASE_EXPIRED: u32 = 2;
+
+/// a lease ran out, and the job has WQ_JOB_FAIL_ON_TIMEOUT
+pub const WQ_DEAD_TIMEOUT: u32 = 3;
+
+/// an attempt was lost at or after its retry_until_ms
+pub const WQ_DEAD_RETRY_UNTIL: u32 = 4;
+
+/// nacked for the max_exceptions-th time
+pub const WQ_DEAD_MAX_EXCEPTIONS: u32 = 5;
+
+/// 6 to 8 are said by workers only, who can say 1 and 3 as well
+pub const WQ_DEAD_CANCELLED: u32 = 6;
+
+/// see `reason` of wq_nack_options and wq_settle_item
+pub const WQ_DEAD_EXPIRED: u32 = 7;
+
+/// the worker does not know what to do with such a job
+pub const WQ_DEAD_UNKNOWN_TYPE: u32 = 8;
+
+/// its payload did not open when it was leased; see ENCRYPTION
+pub const WQ_DEAD_UNREADABLE: u32 = 9;
+
 /// wq_dead_query.flags
 pub const WQ_DEAD_OLDEST_FIRST: u32 = 1;
+
+/// with no other condition: really all dead letters of the queue
+pub const WQ_DEAD_ALL: u32 = 1;
+
+/// only count
+pub const WQ_DEAD_DRY_RUN: u32 = 2;
+
+/// Kinds of keys, for wq_key_holder and wq_key_cancel.
+pub const WQ_KEY_UNIQUE: u32 = 1;
+
+/// Kinds of keys, for wq_key_holder and wq_key_cancel.
+pub const WQ_KEY_DEBOUNCE: u32 = 2;
+
+/// Kinds of keys, for wq_key_holder and wq_key_cancel.
+pub const WQ_KEY_IDEMPOTENCY: u32 = 3;
+
+/// on_complete also if members failed or were cancelled
+pub const WQ_FLOW_ALLOW_FAILURES: u32 = 1;
+
+/// wq_flow_status.flags
+pub const WQ_FLOW_SEALED: u32 = 1;
+
+/// wq_flow_status.flags
+pub const WQ_FLOW_CANCELLED: u32 = 2;
+
+/// wq_flow_status.flags
+pub const WQ_FLOW_FINISHED: u32 = 4;
+
+/// `catch_up` counts; without it the newest missed slot runs
+pub const WQ_CRON_CATCH_UP: u32 = 1;
+
+/// wq_cron.flags
+pub const WQ_CRON_PAUSED: u32 = 1;
 
 /// there is no such row
 pub const WQ_KV_IF_ABSENT: u32 = 1;
@@ -360,74 +401,53 @@ pub const WQ_TXN_KV_ERASE: u32 = 5;
 /// key, options with a condition; changes nothing
 pub const WQ_TXN_KV_CHECK: u32 = 6;
 
-/// `catch_up` counts; without it the newest missed slot runs
-pub const WQ_CRON_CATCH_UP: u32 = 1;
-
-/// wq_cron.flags
-pub const WQ_CRON_PAUSED: u32 = 1;
-
-/// with no other condition: really all dead letters of the queue
-pub const WQ_DEAD_ALL: u32 = 1;
-
-/// only count
-pub const WQ_DEAD_DRY_RUN: u32 = 2;
-
-/// on_complete also if members failed or were cancelled
-pub const WQ_FLOW_ALLOW_FAILURES: u32 = 1;
-
-/// wq_flow_status.flags
-pub const WQ_FLOW_SEALED: u32 = 1;
-
-/// wq_flow_status.flags
-pub const WQ_FLOW_CANCELLED: u32 = 2;
-
-/// wq_flow_status.flags
-pub const WQ_FLOW_FINISHED: u32 = 4;
-
-/// wq_error.flags: the predicates of the code, for languages that read the struct only.
-pub const WQ_ERROR_RETRYABLE: u32 = 1;
-
-/// wq_error.flags: the predicates of the code, for languages that read the struct only.
-pub const WQ_ERROR_MAYBE_COMMITTED: u32 = 2;
-
-/// wq_error.flags: the predicates of the code, for languages that read the struct only.
-pub const WQ_ERROR_FATAL: u32 = 4;
-
-/// waits for a slot, the default
-pub const WQ_OVERLAP_PARK: u32 = 0;
-
-/// is delayed by overlap_ms
-pub const WQ_OVERLAP_RELEASE: u32 = 1;
-
-/// ends without having run
-pub const WQ_OVERLAP_SKIP: u32 = 2;
-
-/// wq_repair_finding.kind
-pub const WQ_REPAIR_NOTE: u32 = 0;
-
-/// a file or a family of rows is whole
-pub const WQ_REPAIR_INTACT: u32 = 1;
-
-/// it is not; `what` says where
-pub const WQ_REPAIR_DAMAGED: u32 = 2;
-
-/// records first_lsn .. last_lsn of the log
-pub const WQ_REPAIR_MISSING: u32 = 3;
-
-/// `count` jobs of `queue` in `state` can be read
-pub const WQ_REPAIR_FOUND: u32 = 4;
-
-/// the same: they were there, and nothing of them can be read
-pub const WQ_REPAIR_LOST: u32 = 5;
-
-/// the same, among those found: they may have gone on or ended
-pub const WQ_REPAIR_UNCERTAIN: u32 = 6;
-
 /// the store was opened with it
 pub const WQ_KEY_KNOWN: u32 = 1;
 
 /// new payloads are sealed with it
 pub const WQ_KEY_CURRENT: u32 = 2;
+
+/// its time has not come
+pub const WQ_WHY_DELAYED: u32 = 1;
+
+/// the queue is paused
+pub const WQ_WHY_PAUSED: u32 = 2;
+
+/// the queue is disabled
+pub const WQ_WHY_DISABLED: u32 = 4;
+
+/// max_running jobs are leased or running
+pub const WQ_WHY_SLOTS: u32 = 8;
+
+/// other ready jobs go first
+pub const WQ_WHY_BEHIND: u32 = 16;
+
+/// no call waits for a job of the queue just now
+pub const WQ_WHY_NO_CONSUMER: u32 = 32;
+
+/// a worker has it
+pub const WQ_WHY_HELD: u32 = 64;
+
+/// and is past the deadline: it is taken back any moment
+pub const WQ_WHY_LATE: u32 = 128;
+
+/// it is a dead letter
+pub const WQ_WHY_DEAD: u32 = 256;
+
+/// the store is shutting down, or stopped by a failure
+pub const WQ_WHY_STOPPED: u32 = 512;
+
+/// queue: no job is ready
+pub const WQ_WHY_EMPTY: u32 = 1024;
+
+/// job: parked, its group is full; queue: all ready ones are
+pub const WQ_WHY_GROUP: u32 = 16777216;
+
+/// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
+pub const WQ_WHY_RATE: u32 = 33554432;
+
+/// its rate key cools down after exceptions, until `until_ms`
+pub const WQ_WHY_COOLING: u32 = 67108864;
 
 /// enqueued [time_ms: when it becomes ready, 0: it is]
 pub const WQ_EVENT_QUEUED: u32 = 1;
@@ -486,56 +506,35 @@ pub const WQ_EVENT_DROPPED: u32 = 18;
 /// job_id: the flow; `count`: its members
 pub const WQ_EVENT_FLOW_FINISHED: u32 = 19;
 
-/// its group was full, and gone: WQ_OVERLAP_SKIP
-pub const WQ_EVENT_SKIPPED: u32 = 21;
-
 /// the rate key of the job, by its exception [time_ms: until]
 pub const WQ_EVENT_KEY_COOLS: u32 = 20;
+
+/// its group was full, and gone: WQ_OVERLAP_SKIP
+pub const WQ_EVENT_SKIPPED: u32 = 21;
 
 /// with epoch 0: skip what has happened so far
 pub const WQ_EVENTS_FROM_NOW: u32 = 1;
 
-/// its time has not come
-pub const WQ_WHY_DELAYED: u32 = 1;
+/// wq_repair_finding.kind
+pub const WQ_REPAIR_NOTE: u32 = 0;
 
-/// the queue is paused
-pub const WQ_WHY_PAUSED: u32 = 2;
+/// a file or a family of rows is whole
+pub const WQ_REPAIR_INTACT: u32 = 1;
 
-/// the queue is disabled
-pub const WQ_WHY_DISABLED: u32 = 4;
+/// it is not; `what` says where
+pub const WQ_REPAIR_DAMAGED: u32 = 2;
 
-/// max_running jobs are leased or running
-pub const WQ_WHY_SLOTS: u32 = 8;
+/// records first_lsn .. last_lsn of the log
+pub const WQ_REPAIR_MISSING: u32 = 3;
 
-/// other ready jobs go first
-pub const WQ_WHY_BEHIND: u32 = 16;
+/// `count` jobs of `queue` in `state` can be read
+pub const WQ_REPAIR_FOUND: u32 = 4;
 
-/// no call waits for a job of the queue just now
-pub const WQ_WHY_NO_CONSUMER: u32 = 32;
+/// the same: they were there, and nothing of them can be read
+pub const WQ_REPAIR_LOST: u32 = 5;
 
-/// a worker has it
-pub const WQ_WHY_HELD: u32 = 64;
-
-/// and is past the deadline: it is taken back any moment
-pub const WQ_WHY_LATE: u32 = 128;
-
-/// it is a dead letter
-pub const WQ_WHY_DEAD: u32 = 256;
-
-/// the store is shutting down, or stopped by a failure
-pub const WQ_WHY_STOPPED: u32 = 512;
-
-/// queue: no job is ready
-pub const WQ_WHY_EMPTY: u32 = 1024;
-
-/// job: parked, its group is full; queue: all ready ones are
-pub const WQ_WHY_GROUP: u32 = 16777216;
-
-/// the rate of the queue, or of its rate key, lets no job begin; \ job: until `until_ms`
-pub const WQ_WHY_RATE: u32 = 33554432;
-
-/// its rate key cools down after exceptions, until `until_ms`
-pub const WQ_WHY_COOLING: u32 = 67108864;
+/// the same, among those found: they may have gone on or ended
+pub const WQ_REPAIR_UNCERTAIN: u32 = 6;
 
 /// Every code: its name and its value.
 pub const CODES: &[(&str, i32)] = &[
@@ -621,29 +620,22 @@ pub struct wq_crons {
     _private: [u8; 0],
 }
 
-/// Called now and then with the bytes done and to do, on the calling thread, with no lock held.
-/// Returns 0 to go on, anything else to stop. It must not throw.
-pub type wq_progress = Option<unsafe extern "C" fn(done_bytes: u64, total_bytes: u64, ctx: *mut c_void) -> i32>;
-
-/// Called before each step of a bulk change, on the calling thread, with no lock held: how many
-/// were
-/// changed and how many were looked at so far. Returns 0 to go on, anything else to stop. It
-/// must
-/// not throw, and may use the store.
+/// Called before each step of a bulk change: how many were changed and how many were looked at
+/// so
+/// far. It may use the store.
 pub type wq_dead_progress = Option<unsafe extern "C" fn(changed: u64, examined: u64, ctx: *mut c_void) -> i32>;
 
-/// Called for each record, on the calling thread, with no lock held. Returns 0 to go on,
-/// anything
-/// else to stop. It must not throw.
-pub type wq_log_visit = Option<unsafe extern "C" fn(record: *const wq_log_record, ctx: *mut c_void) -> i32>;
+/// Called now and then with the bytes done and to do.
+pub type wq_progress = Option<unsafe extern "C" fn(done_bytes: u64, total_bytes: u64, ctx: *mut c_void) -> i32>;
 
-/// Called for each item of an export, on the calling thread, with no lock held. Valid during the
-/// callback only. Returns 0 to go on, anything else to stop. It must not throw.
+/// Called for each item of an export.
 pub type wq_export_visit = Option<unsafe extern "C" fn(item: *const wq_export_item, ctx: *mut c_void) -> i32>;
 
-/// Called for each finding, on the calling thread. Returns 0 to go on, anything else to stop. It
-/// must not throw.
+/// Called for each finding.
 pub type wq_repair_visit = Option<unsafe extern "C" fn(finding: *const wq_repair_finding, ctx: *mut c_void) -> i32>;
+
+/// Called for each record.
+pub type wq_log_visit = Option<unsafe extern "C" fn(record: *const wq_log_record, ctx: *mut c_void) -> i32>;
 
 /// Bytes: in, borrowed for the call; out, a view into a handle.
 #[repr(C)]
@@ -1021,68 +1013,6 @@ impl wq_verify_report {
     }
 }
 
-/// `wq_backup_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_backup_options {
-    pub struct_size: u32,
-    /// none yet: 0
-    pub flags: u32,
-    /// NULL: none; firing it stops the work
-    pub cancel: *mut wq_cancel,
-    /// NULL: none
-    pub progress: wq_progress,
-    /// given to `progress`
-    pub progress_ctx: *mut c_void,
-}
-
-impl wq_backup_options {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_backup_options {
-            struct_size: core::mem::size_of::<wq_backup_options>() as u32,
-            flags: 0,
-            cancel: core::ptr::null_mut(),
-            progress: None,
-            progress_ctx: core::ptr::null_mut(),
-        }
-    }
-}
-
-/// `wq_backup_report`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_backup_report {
-    pub struct_size: u32,
-    pub reserved_0: u32,
-    /// the backup has every change up to here, and none behind
-    pub lsn: u64,
-    /// up to here in tables, from there on as log to be replayed
-    pub checkpoint_lsn: u64,
-    pub files: u64,
-    pub bytes: u64,
-    /// when the backup was made
-    pub created_ms: i64,
-    /// how long this call took
-    pub elapsed_ms: i64,
-}
-
-impl wq_backup_report {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_backup_report {
-            struct_size: core::mem::size_of::<wq_backup_report>() as u32,
-            reserved_0: 0,
-            lsn: 0,
-            checkpoint_lsn: 0,
-            files: 0,
-            bytes: 0,
-            created_ms: 0,
-            elapsed_ms: 0,
-        }
-    }
-}
-
 /// Configuration of a queue. For configure and open: only what `fields` names counts.
 /// wq_queue_get_config fills everything and sets all bits of `fields`, WQ_CONFIG_VERSION
 /// included:
@@ -1455,122 +1385,6 @@ impl wq_next_job {
     }
 }
 
-/// `wq_flow_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_flow_options {
-    pub struct_size: u32,
-    /// WQ_FLOW_ALLOW_FAILURES
-    pub flags: u32,
-    /// NULL: none; payload and headers up to 60 KiB
-    pub on_complete: *const wq_next_job,
-    /// the same
-    pub on_failure: *const wq_next_job,
-}
-
-impl wq_flow_options {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_flow_options {
-            struct_size: core::mem::size_of::<wq_flow_options>() as u32,
-            flags: 0,
-            on_complete: core::ptr::null(),
-            on_failure: core::ptr::null(),
-        }
-    }
-}
-
-/// total = pending + done + failed + cancelled, at any time.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_flow_status {
-    pub struct_size: u32,
-    /// WQ_FLOW_...
-    pub flags: u32,
-    pub flow: u64,
-    /// members; the jobs of their chains are some from the start
-    pub total: u64,
-    pub pending: u64,
-    /// acked
-    pub done: u64,
-    /// dead
-    pub failed: u64,
-    /// ended otherwise, or never came to be
-    pub cancelled: u64,
-    /// job that its end has enqueued; 0: none
-    pub follow_up_id: u64,
-    pub created_ms: i64,
-    /// 0: not yet
-    pub finished_ms: i64,
-}
-
-impl wq_flow_status {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_flow_status {
-            struct_size: core::mem::size_of::<wq_flow_status>() as u32,
-            flags: 0,
-            flow: 0,
-            total: 0,
-            pending: 0,
-            done: 0,
-            failed: 0,
-            cancelled: 0,
-            follow_up_id: 0,
-            created_ms: 0,
-            finished_ms: 0,
-        }
-    }
-}
-
-/// A job that was acked, as the history of its queue has it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_done_job {
-    pub struct_size: u32,
-    pub priority: u32,
-    pub id: u64,
-    /// of the lease that was acked
-    pub generation: u64,
-    pub flow: u64,
-    pub attempts: u32,
-    pub exceptions: u32,
-    pub replays: u32,
-    pub reserved_0: u32,
-    pub enqueued_ms: i64,
-    pub leased_ms: i64,
-    pub done_ms: i64,
-    /// a view into the list
-    pub result: wq_bytes,
-    /// WQ_OK; else why `result` is empty, as wq_job.payload_code
-    pub result_code: i32,
-    /// that its result is sealed with; 0: it is not sealed
-    pub key_id: u32,
-}
-
-impl wq_done_job {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_done_job {
-            struct_size: core::mem::size_of::<wq_done_job>() as u32,
-            priority: 0,
-            id: 0,
-            generation: 0,
-            flow: 0,
-            attempts: 0,
-            exceptions: 0,
-            replays: 0,
-            reserved_0: 0,
-            enqueued_ms: 0,
-            leased_ms: 0,
-            done_ms: 0,
-            result: wq_bytes::init(),
-            result_code: 0,
-            key_id: 0,
-        }
-    }
-}
-
 /// What became of one job of an enqueue.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -1592,115 +1406,6 @@ impl wq_enqueued {
             code: 0,
             job_id: 0,
             lsn: 0,
-        }
-    }
-}
-
-/// `wq_lease_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_lease_options {
-    pub struct_size: u32,
-    /// 0: 1
-    pub max_jobs: u32,
-    /// how long to wait for the first job; 0: not at all, -1: for ever
-    pub wait_ms: i64,
-    /// 0: timeout_ms of the job, or else lease_ms of its queue
-    pub lease_ms: i64,
-    /// none yet: 0
-    pub flags: u32,
-    pub reserved_0: u32,
-}
-
-impl wq_lease_options {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_lease_options {
-            struct_size: core::mem::size_of::<wq_lease_options>() as u32,
-            max_jobs: 0,
-            wait_ms: 0,
-            lease_ms: 0,
-            flags: 0,
-            reserved_0: 0,
-        }
-    }
-}
-
-/// `wq_nack_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_nack_options {
-    pub struct_size: u32,
-    /// WQ_NACK_...
-    pub flags: u32,
-    /// counts with WQ_NACK_DELAY
-    pub delay_ms: i64,
-    /// counts with WQ_NACK_PRIORITY
-    pub priority: u32,
-    pub reserved_0: u32,
-    /// kept with the job; empty keeps the text of the attempt before
-    pub error: wq_bytes,
-    /// why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT, CANCELLED, EXPIRED or
-    /// UNKNOWN_TYPE; 0: FAILED
-    pub reason: u32,
-    pub reserved_1: u32,
-}
-
-impl wq_nack_options {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_nack_options {
-            struct_size: core::mem::size_of::<wq_nack_options>() as u32,
-            flags: 0,
-            delay_ms: 0,
-            priority: 0,
-            reserved_0: 0,
-            error: wq_bytes::init(),
-            reason: 0,
-            reserved_1: 0,
-        }
-    }
-}
-
-/// One of several settles. Fields that do not belong to its kind must be zero.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_settle_item {
-    pub struct_size: u32,
-    /// WQ_SETTLE_...
-    pub kind: u32,
-    pub id: u64,
-    pub generation: u64,
-    /// nack with WQ_NACK_DELAY, release
-    pub delay_ms: i64,
-    /// WQ_NACK_... or WQ_RELEASE_... by kind
-    pub flags: u32,
-    /// nack with WQ_NACK_PRIORITY
-    pub priority: u32,
-    /// nack, fail
-    pub error: wq_bytes,
-    /// nack, fail: as in wq_nack_options
-    pub reason: u32,
-    pub reserved_0: u32,
-    /// ack: kept in the history, if the queue has one; up to 1 MiB
-    pub result: wq_bytes,
-}
-
-impl wq_settle_item {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_settle_item {
-            struct_size: core::mem::size_of::<wq_settle_item>() as u32,
-            kind: 0,
-            id: 0,
-            generation: 0,
-            delay_ms: 0,
-            flags: 0,
-            priority: 0,
-            error: wq_bytes::init(),
-            reason: 0,
-            reserved_0: 0,
-            result: wq_bytes::init(),
         }
     }
 }
@@ -1823,6 +1528,115 @@ impl wq_job {
             rate_key: wq_bytes::init(),
             rate_cost: 0,
             reserved_1: 0,
+        }
+    }
+}
+
+/// `wq_lease_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_lease_options {
+    pub struct_size: u32,
+    /// 0: 1
+    pub max_jobs: u32,
+    /// how long to wait for the first job; 0: not at all, -1: for ever
+    pub wait_ms: i64,
+    /// 0: timeout_ms of the job, or else lease_ms of its queue
+    pub lease_ms: i64,
+    /// none yet: 0
+    pub flags: u32,
+    pub reserved_0: u32,
+}
+
+impl wq_lease_options {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_lease_options {
+            struct_size: core::mem::size_of::<wq_lease_options>() as u32,
+            max_jobs: 0,
+            wait_ms: 0,
+            lease_ms: 0,
+            flags: 0,
+            reserved_0: 0,
+        }
+    }
+}
+
+/// `wq_nack_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_nack_options {
+    pub struct_size: u32,
+    /// WQ_NACK_...
+    pub flags: u32,
+    /// counts with WQ_NACK_DELAY
+    pub delay_ms: i64,
+    /// counts with WQ_NACK_PRIORITY
+    pub priority: u32,
+    pub reserved_0: u32,
+    /// kept with the job; empty keeps the text of the attempt before
+    pub error: wq_bytes,
+    /// why the job is dead if no attempt is left: WQ_DEAD_FAILED, TIMEOUT, CANCELLED, EXPIRED or
+    /// UNKNOWN_TYPE; 0: FAILED
+    pub reason: u32,
+    pub reserved_1: u32,
+}
+
+impl wq_nack_options {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_nack_options {
+            struct_size: core::mem::size_of::<wq_nack_options>() as u32,
+            flags: 0,
+            delay_ms: 0,
+            priority: 0,
+            reserved_0: 0,
+            error: wq_bytes::init(),
+            reason: 0,
+            reserved_1: 0,
+        }
+    }
+}
+
+/// One of several settles. Fields that do not belong to its kind must be zero.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_settle_item {
+    pub struct_size: u32,
+    /// WQ_SETTLE_...
+    pub kind: u32,
+    pub id: u64,
+    pub generation: u64,
+    /// nack with WQ_NACK_DELAY, release
+    pub delay_ms: i64,
+    /// WQ_NACK_... or WQ_RELEASE_... by kind
+    pub flags: u32,
+    /// nack with WQ_NACK_PRIORITY
+    pub priority: u32,
+    /// nack, fail
+    pub error: wq_bytes,
+    /// nack, fail: as in wq_nack_options
+    pub reason: u32,
+    pub reserved_0: u32,
+    /// ack: kept in the history, if the queue has one; up to 1 MiB
+    pub result: wq_bytes,
+}
+
+impl wq_settle_item {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_settle_item {
+            struct_size: core::mem::size_of::<wq_settle_item>() as u32,
+            kind: 0,
+            id: 0,
+            generation: 0,
+            delay_ms: 0,
+            flags: 0,
+            priority: 0,
+            error: wq_bytes::init(),
+            reason: 0,
+            reserved_0: 0,
+            result: wq_bytes::init(),
         }
     }
 }
@@ -1965,74 +1779,103 @@ impl wq_event {
     }
 }
 
-/// One record of the log, for inspection. Valid during the callback only.
+/// `wq_flow_options`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct wq_log_record {
+pub struct wq_flow_options {
     pub struct_size: u32,
-    pub reserved_0: u32,
-    pub lsn: u64,
-    /// what was durable when the record was written
-    pub durable_lsn: u64,
-    /// of its frame in the segment
-    pub offset: u64,
-    /// of its body
-    pub size_bytes: u64,
-    /// file name, relative to the store
-    pub segment: wq_bytes,
-    /// kind of command, as in docs/FORMAT.md
-    pub r#type: wq_bytes,
-    /// the record as one JSON object, UTF-8
-    pub text: wq_bytes,
+    /// WQ_FLOW_ALLOW_FAILURES
+    pub flags: u32,
+    /// NULL: none; payload and headers up to 60 KiB
+    pub on_complete: *const wq_next_job,
+    /// the same
+    pub on_failure: *const wq_next_job,
 }
 
-impl wq_log_record {
+impl wq_flow_options {
     /// All defaults, and `struct_size` set.
     pub const fn init() -> Self {
-        wq_log_record {
-            struct_size: core::mem::size_of::<wq_log_record>() as u32,
-            reserved_0: 0,
-            lsn: 0,
-            durable_lsn: 0,
-            offset: 0,
-            size_bytes: 0,
-            segment: wq_bytes::init(),
-            r#type: wq_bytes::init(),
-            text: wq_bytes::init(),
+        wq_flow_options {
+            struct_size: core::mem::size_of::<wq_flow_options>() as u32,
+            flags: 0,
+            on_complete: core::ptr::null(),
+            on_failure: core::ptr::null(),
         }
     }
 }
 
-/// A store on the way from one place to another: what its ids must go on behind.
+/// total = pending + done + failed + cancelled, at any time.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct wq_store_record {
+pub struct wq_flow_status {
     pub struct_size: u32,
-    pub reserved_0: u32,
-    /// export: of the moment that it shows; import: 0
-    pub lsn: u64,
-    /// above all ids that were handed out; up to 2^62
-    pub next_job_id: u64,
-    /// above all generations; up to 2^62
-    pub next_generation: u64,
-    /// export: how many follow; import: not read
-    pub queues: u64,
-    pub jobs: u64,
-    pub kv_rows: u64,
+    /// WQ_FLOW_...
+    pub flags: u32,
+    pub flow: u64,
+    /// members; the jobs of their chains are some from the start
+    pub total: u64,
+    pub pending: u64,
+    /// acked
+    pub done: u64,
+    /// dead
+    pub failed: u64,
+    /// ended otherwise, or never came to be
+    pub cancelled: u64,
+    /// job that its end has enqueued; 0: none
+    pub follow_up_id: u64,
+    pub created_ms: i64,
+    /// 0: not yet
+    pub finished_ms: i64,
 }
 
-impl wq_store_record {
+impl wq_flow_status {
     /// All defaults, and `struct_size` set.
     pub const fn init() -> Self {
-        wq_store_record {
-            struct_size: core::mem::size_of::<wq_store_record>() as u32,
+        wq_flow_status {
+            struct_size: core::mem::size_of::<wq_flow_status>() as u32,
+            flags: 0,
+            flow: 0,
+            total: 0,
+            pending: 0,
+            done: 0,
+            failed: 0,
+            cancelled: 0,
+            follow_up_id: 0,
+            created_ms: 0,
+            finished_ms: 0,
+        }
+    }
+}
+
+/// When a schedule runs, and what.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_cron_spec {
+    pub struct_size: u32,
+    /// WQ_CRON_CATCH_UP
+    pub flags: u32,
+    /// see wq_cron_put
+    pub expression: wq_bytes,
+    /// of the tz database, like Europe/Berlin; empty: UTC
+    pub zone: wq_bytes,
+    /// without delay_ms and run_at_ms; NULL: a job with no payload
+    pub job: *const wq_job_spec,
+    /// counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000
+    pub catch_up: u32,
+    pub reserved_0: u32,
+}
+
+impl wq_cron_spec {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_cron_spec {
+            struct_size: core::mem::size_of::<wq_cron_spec>() as u32,
+            flags: 0,
+            expression: wq_bytes::init(),
+            zone: wq_bytes::init(),
+            job: core::ptr::null(),
+            catch_up: 0,
             reserved_0: 0,
-            lsn: 0,
-            next_job_id: 0,
-            next_generation: 0,
-            queues: 0,
-            jobs: 0,
-            kv_rows: 0,
         }
     }
 }
@@ -2119,350 +1962,50 @@ impl wq_cron {
     }
 }
 
-/// When a schedule runs, and what.
+/// A job that was acked, as the history of its queue has it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct wq_cron_spec {
+pub struct wq_done_job {
     pub struct_size: u32,
-    /// WQ_CRON_CATCH_UP
-    pub flags: u32,
-    /// see wq_cron_put
-    pub expression: wq_bytes,
-    /// of the tz database, like Europe/Berlin; empty: UTC
-    pub zone: wq_bytes,
-    /// without delay_ms and run_at_ms; NULL: a job with no payload
-    pub job: *const wq_job_spec,
-    /// counts with WQ_CRON_CATCH_UP: missed slots that run later, 0..1,000
-    pub catch_up: u32,
-    pub reserved_0: u32,
-}
-
-impl wq_cron_spec {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_cron_spec {
-            struct_size: core::mem::size_of::<wq_cron_spec>() as u32,
-            flags: 0,
-            expression: wq_bytes::init(),
-            zone: wq_bytes::init(),
-            job: core::ptr::null(),
-            catch_up: 0,
-            reserved_0: 0,
-        }
-    }
-}
-
-/// A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of
-/// the
-/// stats only the totals are imported.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_queue_record {
-    pub struct_size: u32,
-    pub reserved_0: u32,
-    pub name: wq_bytes,
-    pub created_ms: i64,
-    pub config: *const wq_queue_config,
-    /// import: NULL is all zero
-    pub stats: *const wq_queue_stats,
-    /// an array, one behind the other
-    pub schedules: *const wq_cron,
-    pub schedules_count: usize,
-    /// how far the rate is used up, as a point in time in ns; 0: not at all
-    pub rate_used_ns: i64,
-}
-
-impl wq_queue_record {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_queue_record {
-            struct_size: core::mem::size_of::<wq_queue_record>() as u32,
-            reserved_0: 0,
-            name: wq_bytes::init(),
-            created_ms: 0,
-            config: core::ptr::null(),
-            stats: core::ptr::null(),
-            schedules: core::ptr::null(),
-            schedules_count: 0,
-            rate_used_ns: 0,
-        }
-    }
-}
-
-/// A job on the way, with all that the store knows of it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_job_record {
-    pub struct_size: u32,
-    /// WQ_STATE_...; an import makes leased and running jobs ready
-    pub state: u32,
-    pub id: u64,
-    /// of its last lease; 0: never leased
-    pub generation: u64,
     pub priority: u32,
+    pub id: u64,
+    /// of the lease that was acked
+    pub generation: u64,
+    pub flow: u64,
     pub attempts: u32,
     pub exceptions: u32,
-    /// step of the backoff policy
-    pub failures: u32,
-    /// its own; 0: the queue's
-    pub max_attempts: u32,
     pub replays: u32,
-    pub enqueued_ms: i64,
-    /// when it entered its state
-    pub since_ms: i64,
-    /// delayed: when it becomes ready
-    pub due_ms: i64,
-    /// when its last lease began; 0: never
-    pub leased_ms: i64,
-    /// WQ_DEAD_...; 0: not dead
-    pub dead_reason: u32,
-    /// its own; 0: the queue's
-    pub backoff_kind: u32,
-    pub backoff_base_ms: i64,
-    pub backoff_max_ms: i64,
-    pub backoff_list_ms: *const i64,
-    pub backoff_count: u32,
     pub reserved_0: u32,
-    pub headers: *const wq_header,
-    pub headers_count: usize,
-    pub payload: wq_bytes,
-    /// up to 4 KiB
-    pub last_error: wq_bytes,
-    /// export only
-    pub queue_name: wq_bytes,
-    /// these as in wq_job_spec
-    pub expires_at_ms: i64,
-    pub retry_until_ms: i64,
-    pub timeout_ms: i64,
-    pub max_exceptions: u32,
-    /// WQ_JOB_FAIL_ON_TIMEOUT; WQ_JOB_ENCRYPT: it was sealed, an import seals it
-    pub flags: u32,
-    pub backoff_jitter_permille: u32,
-    pub reserved_1: u32,
-    pub progress: wq_bytes,
-    /// its unique or debounce key
-    pub key: wq_bytes,
-    /// WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key
-    pub key_rule: u32,
-    pub reserved_2: u32,
-    /// its unique_ttl_ms or debounce_max_ms
-    pub key_ms: i64,
-    /// it holds its key until then, INT64_MAX: with no end; 0: it does not
-    pub key_until_ms: i64,
-    pub idempotency_key: wq_bytes,
-    pub idempotency_ms: i64,
-    /// when it died for the first time; 0: never, or since_ms if it is dead
-    pub first_dead_ms: i64,
-    /// flows stay behind: after an import it is a number without a flow
-    pub flow: u64,
-    /// opaque; what follows the job, as docs/FORMAT.md has it
-    pub chain: wq_bytes,
-    /// key of its group; empty: none
-    pub group: wq_bytes,
-    /// its own; 0: the queue's
-    pub group_limit: u32,
-    /// as in wq_job_spec, likewise overlap_ms and tenant
-    pub overlap: u32,
-    /// not 0: `payload` is as the store has it, since no key of the store opened it. An import
-    /// takes it so, and any store with the key opens it as that of the same job id in a queue of
-    /// the same name
-    pub packing: u32,
-    /// with packing: size of the payload as it was given
-    pub plain_bytes: u32,
-    pub overlap_ms: i64,
-    pub tenant: wq_bytes,
-    /// empty: none
-    pub rate_key: wq_bytes,
-    /// 0: 1
-    pub rate_cost: u32,
-    pub reserved_4: u32,
+    pub enqueued_ms: i64,
+    pub leased_ms: i64,
+    pub done_ms: i64,
+    /// a view into the list
+    pub result: wq_bytes,
+    /// WQ_OK; else why `result` is empty, as wq_job.payload_code
+    pub result_code: i32,
+    /// that its result is sealed with; 0: it is not sealed
+    pub key_id: u32,
 }
 
-impl wq_job_record {
+impl wq_done_job {
     /// All defaults, and `struct_size` set.
     pub const fn init() -> Self {
-        wq_job_record {
-            struct_size: core::mem::size_of::<wq_job_record>() as u32,
-            state: 0,
+        wq_done_job {
+            struct_size: core::mem::size_of::<wq_done_job>() as u32,
+            priority: 0,
             id: 0,
             generation: 0,
-            priority: 0,
+            flow: 0,
             attempts: 0,
             exceptions: 0,
-            failures: 0,
-            max_attempts: 0,
             replays: 0,
+            reserved_0: 0,
             enqueued_ms: 0,
-            since_ms: 0,
-            due_ms: 0,
             leased_ms: 0,
-            dead_reason: 0,
-            backoff_kind: 0,
-            backoff_base_ms: 0,
-            backoff_max_ms: 0,
-            backoff_list_ms: core::ptr::null(),
-            backoff_count: 0,
-            reserved_0: 0,
-            headers: core::ptr::null(),
-            headers_count: 0,
-            payload: wq_bytes::init(),
-            last_error: wq_bytes::init(),
-            queue_name: wq_bytes::init(),
-            expires_at_ms: 0,
-            retry_until_ms: 0,
-            timeout_ms: 0,
-            max_exceptions: 0,
-            flags: 0,
-            backoff_jitter_permille: 0,
-            reserved_1: 0,
-            progress: wq_bytes::init(),
-            key: wq_bytes::init(),
-            key_rule: 0,
-            reserved_2: 0,
-            key_ms: 0,
-            key_until_ms: 0,
-            idempotency_key: wq_bytes::init(),
-            idempotency_ms: 0,
-            first_dead_ms: 0,
-            flow: 0,
-            chain: wq_bytes::init(),
-            group: wq_bytes::init(),
-            group_limit: 0,
-            overlap: 0,
-            packing: 0,
-            plain_bytes: 0,
-            overlap_ms: 0,
-            tenant: wq_bytes::init(),
-            rate_key: wq_bytes::init(),
-            rate_cost: 0,
-            reserved_4: 0,
-        }
-    }
-}
-
-/// A kv row on the way. Its version stays behind: it gets a new one.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_kv_record {
-    pub struct_size: u32,
-    pub reserved_0: u32,
-    /// 0: never
-    pub expires_ms: i64,
-    pub key: wq_bytes,
-    pub value: wq_bytes,
-}
-
-impl wq_kv_record {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_kv_record {
-            struct_size: core::mem::size_of::<wq_kv_record>() as u32,
-            reserved_0: 0,
-            expires_ms: 0,
-            key: wq_bytes::init(),
-            value: wq_bytes::init(),
-        }
-    }
-}
-
-/// One item of an export: exactly one of the pointers is set. An item in which none is set that
-/// you
-/// know is of a newer library.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_export_item {
-    pub struct_size: u32,
-    pub reserved_0: u32,
-    pub store: *const wq_store_record,
-    pub queue: *const wq_queue_record,
-    pub job: *const wq_job_record,
-    pub kv: *const wq_kv_record,
-}
-
-impl wq_export_item {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_export_item {
-            struct_size: core::mem::size_of::<wq_export_item>() as u32,
-            reserved_0: 0,
-            store: core::ptr::null(),
-            queue: core::ptr::null(),
-            job: core::ptr::null(),
-            kv: core::ptr::null(),
-        }
-    }
-}
-
-/// One thing that a look at a damaged store has found. Valid during the callback only.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_repair_finding {
-    pub struct_size: u32,
-    /// WQ_REPAIR_...
-    pub kind: u32,
-    /// WQ_STATE_...; 0: none
-    pub state: u32,
-    pub reserved_0: u32,
-    /// in the file, 0 if there is none to tell
-    pub offset: u64,
-    pub first_lsn: u64,
-    pub last_lsn: u64,
-    pub count: u64,
-    /// file or family
-    pub r#where: wq_bytes,
-    pub queue: wq_bytes,
-    /// one line for people
-    pub what: wq_bytes,
-}
-
-impl wq_repair_finding {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_repair_finding {
-            struct_size: core::mem::size_of::<wq_repair_finding>() as u32,
-            kind: 0,
-            state: 0,
-            reserved_0: 0,
-            offset: 0,
-            first_lsn: 0,
-            last_lsn: 0,
-            count: 0,
-            r#where: wq_bytes::init(),
-            queue: wq_bytes::init(),
-            what: wq_bytes::init(),
-        }
-    }
-}
-
-/// `wq_repair_report`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_repair_report {
-    pub struct_size: u32,
-    pub reserved_0: u32,
-    /// findings of kind WQ_REPAIR_DAMAGED and WQ_REPAIR_MISSING
-    pub damages: u64,
-    pub jobs_found: u64,
-    pub jobs_lost: u64,
-    pub jobs_uncertain: u64,
-    /// of the log
-    pub records: u64,
-    /// of the log
-    pub records_missing: u64,
-}
-
-impl wq_repair_report {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_repair_report {
-            struct_size: core::mem::size_of::<wq_repair_report>() as u32,
-            reserved_0: 0,
-            damages: 0,
-            jobs_found: 0,
-            jobs_lost: 0,
-            jobs_uncertain: 0,
-            records: 0,
-            records_missing: 0,
+            done_ms: 0,
+            result: wq_bytes::init(),
+            result_code: 0,
+            key_id: 0,
         }
     }
 }
@@ -2638,121 +2181,6 @@ impl wq_key_use {
     }
 }
 
-/// Where a reader of events stands. Begin with WQ_EVENT_CURSOR_INIT and hand it back each time.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_event_cursor {
-    pub struct_size: u32,
-    /// WQ_EVENTS_...
-    pub flags: u32,
-    /// the opening of the store that `sequence` counts in; 0: begin
-    pub epoch: u64,
-    /// of the last event that was read
-    pub sequence: u64,
-    /// out: events that this call did not find any more, before its first one
-    pub dropped: u64,
-}
-
-impl wq_event_cursor {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_event_cursor {
-            struct_size: core::mem::size_of::<wq_event_cursor>() as u32,
-            flags: 0,
-            epoch: 0,
-            sequence: 0,
-            dropped: 0,
-        }
-    }
-}
-
-/// One change. Not to be mixed up with wq_event, which tells that a call became durable.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_store_event {
-    pub struct_size: u32,
-    /// WQ_EVENT_...
-    pub kind: u32,
-    /// 1, 2, 3, ... since the store was opened
-    pub sequence: u64,
-    /// of the change; those of one call have the same
-    pub lsn: u64,
-    /// when it happened
-    pub at_ms: i64,
-    /// see the kinds
-    pub time_ms: i64,
-    /// 0: about no single job
-    pub job_id: u64,
-    /// of its last lease; 0: never leased
-    pub generation: u64,
-    /// jobs that it is about
-    pub count: u64,
-    /// attempts counted so far
-    pub attempt: u32,
-    /// WQ_DEAD_...; 0: not dead
-    pub dead_reason: u32,
-    /// 0: about no queue
-    pub queue_name_len: u32,
-    pub reserved_0: u32,
-    /// ends with NUL
-    pub queue_name: [c_char; 256],
-}
-
-impl wq_store_event {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_store_event {
-            struct_size: core::mem::size_of::<wq_store_event>() as u32,
-            kind: 0,
-            sequence: 0,
-            lsn: 0,
-            at_ms: 0,
-            time_ms: 0,
-            job_id: 0,
-            generation: 0,
-            count: 0,
-            attempt: 0,
-            dead_reason: 0,
-            queue_name_len: 0,
-            reserved_0: 0,
-            queue_name: [0; 256],
-        }
-    }
-}
-
-/// A failed attempt.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct wq_queue_error {
-    pub struct_size: u32,
-    /// WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED
-    pub kind: u32,
-    pub at_ms: i64,
-    pub job_id: u64,
-    pub generation: u64,
-    pub attempt: u32,
-    /// 0: no text was given
-    pub text_len: u32,
-    /// one line of UTF-8, cut to 240 bytes, ends with NUL
-    pub text: [c_char; 256],
-}
-
-impl wq_queue_error {
-    /// All defaults, and `struct_size` set.
-    pub const fn init() -> Self {
-        wq_queue_error {
-            struct_size: core::mem::size_of::<wq_queue_error>() as u32,
-            kind: 0,
-            at_ms: 0,
-            job_id: 0,
-            generation: 0,
-            attempt: 0,
-            text_len: 0,
-            text: [0; 256],
-        }
-    }
-}
-
 /// Where a job is and why it does not run, as of one moment.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -2869,6 +2297,672 @@ impl wq_queue_explanation {
             ack_rate_5m: 0.0,
             parked: 0,
             rate_wait_ms: 0,
+        }
+    }
+}
+
+/// A failed attempt.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_queue_error {
+    pub struct_size: u32,
+    /// WQ_EVENT_NACKED, WQ_EVENT_DEAD (wq_fail), WQ_EVENT_EXPIRED
+    pub kind: u32,
+    pub at_ms: i64,
+    pub job_id: u64,
+    pub generation: u64,
+    pub attempt: u32,
+    /// 0: no text was given
+    pub text_len: u32,
+    /// one line of UTF-8, cut to 240 bytes, ends with NUL
+    pub text: [c_char; 256],
+}
+
+impl wq_queue_error {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_queue_error {
+            struct_size: core::mem::size_of::<wq_queue_error>() as u32,
+            kind: 0,
+            at_ms: 0,
+            job_id: 0,
+            generation: 0,
+            attempt: 0,
+            text_len: 0,
+            text: [0; 256],
+        }
+    }
+}
+
+/// Where a reader of events stands. Begin with WQ_EVENT_CURSOR_INIT and hand it back each time.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_event_cursor {
+    pub struct_size: u32,
+    /// WQ_EVENTS_...
+    pub flags: u32,
+    /// the opening of the store that `sequence` counts in; 0: begin
+    pub epoch: u64,
+    /// of the last event that was read
+    pub sequence: u64,
+    /// out: events that this call did not find any more, before its first one
+    pub dropped: u64,
+}
+
+impl wq_event_cursor {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_event_cursor {
+            struct_size: core::mem::size_of::<wq_event_cursor>() as u32,
+            flags: 0,
+            epoch: 0,
+            sequence: 0,
+            dropped: 0,
+        }
+    }
+}
+
+/// One change. Not to be mixed up with wq_event, which tells that a call became durable.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_store_event {
+    pub struct_size: u32,
+    /// WQ_EVENT_...
+    pub kind: u32,
+    /// 1, 2, 3, ... since the store was opened
+    pub sequence: u64,
+    /// of the change; those of one call have the same
+    pub lsn: u64,
+    /// when it happened
+    pub at_ms: i64,
+    /// see the kinds
+    pub time_ms: i64,
+    /// 0: about no single job
+    pub job_id: u64,
+    /// of its last lease; 0: never leased
+    pub generation: u64,
+    /// jobs that it is about
+    pub count: u64,
+    /// attempts counted so far
+    pub attempt: u32,
+    /// WQ_DEAD_...; 0: not dead
+    pub dead_reason: u32,
+    /// 0: about no queue
+    pub queue_name_len: u32,
+    pub reserved_0: u32,
+    /// ends with NUL
+    pub queue_name: [c_char; 256],
+}
+
+impl wq_store_event {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_store_event {
+            struct_size: core::mem::size_of::<wq_store_event>() as u32,
+            kind: 0,
+            sequence: 0,
+            lsn: 0,
+            at_ms: 0,
+            time_ms: 0,
+            job_id: 0,
+            generation: 0,
+            count: 0,
+            attempt: 0,
+            dead_reason: 0,
+            queue_name_len: 0,
+            reserved_0: 0,
+            queue_name: [0; 256],
+        }
+    }
+}
+
+/// `wq_backup_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_backup_options {
+    pub struct_size: u32,
+    /// none yet: 0
+    pub flags: u32,
+    /// NULL: none; firing it stops the work
+    pub cancel: *mut wq_cancel,
+    /// NULL: none
+    pub progress: wq_progress,
+    /// given to `progress`
+    pub progress_ctx: *mut c_void,
+}
+
+impl wq_backup_options {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_backup_options {
+            struct_size: core::mem::size_of::<wq_backup_options>() as u32,
+            flags: 0,
+            cancel: core::ptr::null_mut(),
+            progress: None,
+            progress_ctx: core::ptr::null_mut(),
+        }
+    }
+}
+
+/// `wq_backup_report`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_backup_report {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    /// the backup has every change up to here, and none behind
+    pub lsn: u64,
+    /// up to here in tables, from there on as log to be replayed
+    pub checkpoint_lsn: u64,
+    pub files: u64,
+    pub bytes: u64,
+    /// when the backup was made
+    pub created_ms: i64,
+    /// how long this call took
+    pub elapsed_ms: i64,
+}
+
+impl wq_backup_report {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_backup_report {
+            struct_size: core::mem::size_of::<wq_backup_report>() as u32,
+            reserved_0: 0,
+            lsn: 0,
+            checkpoint_lsn: 0,
+            files: 0,
+            bytes: 0,
+            created_ms: 0,
+            elapsed_ms: 0,
+        }
+    }
+}
+
+/// A store on the way from one place to another: what its ids must go on behind.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_store_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    /// export: of the moment that it shows; import: 0
+    pub lsn: u64,
+    /// above all ids that were handed out; up to 2^62
+    pub next_job_id: u64,
+    /// above all generations; up to 2^62
+    pub next_generation: u64,
+    /// export: how many follow; import: not read
+    pub queues: u64,
+    pub jobs: u64,
+    pub kv_rows: u64,
+    pub flows: u64,
+    /// keys, done jobs and rate keys together
+    pub rows: u64,
+}
+
+impl wq_store_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_store_record {
+            struct_size: core::mem::size_of::<wq_store_record>() as u32,
+            reserved_0: 0,
+            lsn: 0,
+            next_job_id: 0,
+            next_generation: 0,
+            queues: 0,
+            jobs: 0,
+            kv_rows: 0,
+            flows: 0,
+            rows: 0,
+        }
+    }
+}
+
+/// A queue on the way. `config` and `stats` count as a whole, whatever config->fields says; of
+/// the
+/// stats only the totals are imported.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_queue_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    pub name: wq_bytes,
+    pub created_ms: i64,
+    pub config: *const wq_queue_config,
+    /// import: NULL is all zero
+    pub stats: *const wq_queue_stats,
+    /// an array, one behind the other
+    pub schedules: *const wq_cron,
+    pub schedules_count: usize,
+    /// how far the rate is used up, as a point in time in ns; 0: not at all
+    pub rate_used_ns: i64,
+}
+
+impl wq_queue_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_queue_record {
+            struct_size: core::mem::size_of::<wq_queue_record>() as u32,
+            reserved_0: 0,
+            name: wq_bytes::init(),
+            created_ms: 0,
+            config: core::ptr::null(),
+            stats: core::ptr::null(),
+            schedules: core::ptr::null(),
+            schedules_count: 0,
+            rate_used_ns: 0,
+        }
+    }
+}
+
+/// A job on the way, with all that the store knows of it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_job_record {
+    pub struct_size: u32,
+    /// WQ_STATE_...; an import makes leased and running jobs ready
+    pub state: u32,
+    pub id: u64,
+    /// of its last lease; 0: never leased
+    pub generation: u64,
+    pub priority: u32,
+    pub attempts: u32,
+    pub exceptions: u32,
+    /// step of the backoff policy
+    pub failures: u32,
+    /// its own; 0: the queue's
+    pub max_attempts: u32,
+    pub replays: u32,
+    pub enqueued_ms: i64,
+    /// when it entered its state
+    pub since_ms: i64,
+    /// delayed: when it becomes ready
+    pub due_ms: i64,
+    /// when its last lease began; 0: never
+    pub leased_ms: i64,
+    /// WQ_DEAD_...; 0: not dead
+    pub dead_reason: u32,
+    /// its own; 0: the queue's
+    pub backoff_kind: u32,
+    pub backoff_base_ms: i64,
+    pub backoff_max_ms: i64,
+    pub backoff_list_ms: *const i64,
+    pub backoff_count: u32,
+    pub reserved_0: u32,
+    pub headers: *const wq_header,
+    pub headers_count: usize,
+    pub payload: wq_bytes,
+    /// up to 4 KiB
+    pub last_error: wq_bytes,
+    /// export only
+    pub queue_name: wq_bytes,
+    /// these as in wq_job_spec
+    pub expires_at_ms: i64,
+    pub retry_until_ms: i64,
+    pub timeout_ms: i64,
+    pub max_exceptions: u32,
+    /// WQ_JOB_FAIL_ON_TIMEOUT; WQ_JOB_ENCRYPT: it was sealed, an import seals it
+    pub flags: u32,
+    pub backoff_jitter_permille: u32,
+    pub reserved_1: u32,
+    pub progress: wq_bytes,
+    /// its unique or debounce key
+    pub key: wq_bytes,
+    /// WQ_UNIQUE_... or WQ_KEY_RULE_DEBOUNCE; 0: it has no key
+    pub key_rule: u32,
+    pub reserved_2: u32,
+    /// its unique_ttl_ms or debounce_max_ms
+    pub key_ms: i64,
+    /// it holds its key until then, INT64_MAX: with no end; 0: it does not
+    pub key_until_ms: i64,
+    pub idempotency_key: wq_bytes,
+    pub idempotency_ms: i64,
+    /// when it died for the first time; 0: never, or since_ms if it is dead
+    pub first_dead_ms: i64,
+    /// 0: none. Counts if the flow came in before
+    pub flow: u64,
+    /// opaque; what follows the job, as docs/FORMAT.md has it
+    pub chain: wq_bytes,
+    /// key of its group; empty: none
+    pub group: wq_bytes,
+    /// its own; 0: the queue's
+    pub group_limit: u32,
+    /// as in wq_job_spec, likewise overlap_ms and tenant
+    pub overlap: u32,
+    /// not 0: `payload` is as the store has it, since no key of the store opened it. An import
+    /// takes it so, and any store with the key opens it as that of the same job id in a queue of
+    /// the same name
+    pub packing: u32,
+    /// with packing: size of the payload as it was given
+    pub plain_bytes: u32,
+    pub overlap_ms: i64,
+    pub tenant: wq_bytes,
+    /// empty: none
+    pub rate_key: wq_bytes,
+    /// 0: 1
+    pub rate_cost: u32,
+    pub reserved_4: u32,
+}
+
+impl wq_job_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_job_record {
+            struct_size: core::mem::size_of::<wq_job_record>() as u32,
+            state: 0,
+            id: 0,
+            generation: 0,
+            priority: 0,
+            attempts: 0,
+            exceptions: 0,
+            failures: 0,
+            max_attempts: 0,
+            replays: 0,
+            enqueued_ms: 0,
+            since_ms: 0,
+            due_ms: 0,
+            leased_ms: 0,
+            dead_reason: 0,
+            backoff_kind: 0,
+            backoff_base_ms: 0,
+            backoff_max_ms: 0,
+            backoff_list_ms: core::ptr::null(),
+            backoff_count: 0,
+            reserved_0: 0,
+            headers: core::ptr::null(),
+            headers_count: 0,
+            payload: wq_bytes::init(),
+            last_error: wq_bytes::init(),
+            queue_name: wq_bytes::init(),
+            expires_at_ms: 0,
+            retry_until_ms: 0,
+            timeout_ms: 0,
+            max_exceptions: 0,
+            flags: 0,
+            backoff_jitter_permille: 0,
+            reserved_1: 0,
+            progress: wq_bytes::init(),
+            key: wq_bytes::init(),
+            key_rule: 0,
+            reserved_2: 0,
+            key_ms: 0,
+            key_until_ms: 0,
+            idempotency_key: wq_bytes::init(),
+            idempotency_ms: 0,
+            first_dead_ms: 0,
+            flow: 0,
+            chain: wq_bytes::init(),
+            group: wq_bytes::init(),
+            group_limit: 0,
+            overlap: 0,
+            packing: 0,
+            plain_bytes: 0,
+            overlap_ms: 0,
+            tenant: wq_bytes::init(),
+            rate_key: wq_bytes::init(),
+            rate_cost: 0,
+            reserved_4: 0,
+        }
+    }
+}
+
+/// A kv row on the way. Its version stays behind: it gets a new one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_kv_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    /// 0: never
+    pub expires_ms: i64,
+    pub key: wq_bytes,
+    pub value: wq_bytes,
+}
+
+impl wq_kv_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_kv_record {
+            struct_size: core::mem::size_of::<wq_kv_record>() as u32,
+            reserved_0: 0,
+            expires_ms: 0,
+            key: wq_bytes::init(),
+            value: wq_bytes::init(),
+        }
+    }
+}
+
+/// A flow on the way.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_flow_record {
+    pub struct_size: u32,
+    /// WQ_FLOW_ALLOW_FAILURES
+    pub options: u32,
+    /// what is pending is what its jobs bring along: an import counts as cancelled what has not
+    /// come in by its end
+    pub status: *const wq_flow_status,
+    /// opaque, like wq_job_record.chain; empty: none
+    pub on_complete: wq_bytes,
+    pub on_failure: wq_bytes,
+}
+
+impl wq_flow_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_flow_record {
+            struct_size: core::mem::size_of::<wq_flow_record>() as u32,
+            options: 0,
+            status: core::ptr::null(),
+            on_complete: wq_bytes::init(),
+            on_failure: wq_bytes::init(),
+        }
+    }
+}
+
+/// An idempotency key on the way: until then a second request of it is the first one, also if
+/// the
+/// job of that has ended.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_key_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    pub key: wq_bytes,
+    /// of the first request
+    pub job_id: u64,
+    /// end of the window
+    pub until_ms: i64,
+}
+
+impl wq_key_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_key_record {
+            struct_size: core::mem::size_of::<wq_key_record>() as u32,
+            reserved_0: 0,
+            key: wq_bytes::init(),
+            job_id: 0,
+            until_ms: 0,
+        }
+    }
+}
+
+/// A rate key on the way: one that is used up, cools down, or counts exceptions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_rate_key_record {
+    pub struct_size: u32,
+    pub exceptions_count: u32,
+    pub key: wq_bytes,
+    /// how far it is used up, as a point in time in ns; 0: not at all
+    pub used_ns: i64,
+    /// 0: it does not cool down
+    pub cool_until_ms: i64,
+    /// the exceptions that count, oldest first; up to 100
+    pub exceptions_ms: *const i64,
+}
+
+impl wq_rate_key_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_rate_key_record {
+            struct_size: core::mem::size_of::<wq_rate_key_record>() as u32,
+            exceptions_count: 0,
+            key: wq_bytes::init(),
+            used_ns: 0,
+            cool_until_ms: 0,
+            exceptions_ms: core::ptr::null(),
+        }
+    }
+}
+
+/// One item of an export: exactly one of the pointers is set. An item in which none is set that
+/// you
+/// know is of a newer library.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_export_item {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    pub store: *const wq_store_record,
+    pub queue: *const wq_queue_record,
+    pub job: *const wq_job_record,
+    pub kv: *const wq_kv_record,
+    pub flow: *const wq_flow_record,
+    pub key: *const wq_key_record,
+    /// of the history, `result` as it is stored: sealed if key_id is not 0
+    pub done: *const wq_done_job,
+    pub rate_key: *const wq_rate_key_record,
+    /// of a key, a done job, a rate key
+    pub queue_name: wq_bytes,
+}
+
+impl wq_export_item {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_export_item {
+            struct_size: core::mem::size_of::<wq_export_item>() as u32,
+            reserved_0: 0,
+            store: core::ptr::null(),
+            queue: core::ptr::null(),
+            job: core::ptr::null(),
+            kv: core::ptr::null(),
+            flow: core::ptr::null(),
+            key: core::ptr::null(),
+            done: core::ptr::null(),
+            rate_key: core::ptr::null(),
+            queue_name: wq_bytes::init(),
+        }
+    }
+}
+
+/// One thing that a look at a damaged store has found.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_repair_finding {
+    pub struct_size: u32,
+    /// WQ_REPAIR_...
+    pub kind: u32,
+    /// WQ_STATE_...; 0: none
+    pub state: u32,
+    pub reserved_0: u32,
+    /// in the file, 0 if there is none to tell
+    pub offset: u64,
+    pub first_lsn: u64,
+    pub last_lsn: u64,
+    pub count: u64,
+    /// file or family
+    pub r#where: wq_bytes,
+    pub queue: wq_bytes,
+    /// one line for people
+    pub what: wq_bytes,
+}
+
+impl wq_repair_finding {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_repair_finding {
+            struct_size: core::mem::size_of::<wq_repair_finding>() as u32,
+            kind: 0,
+            state: 0,
+            reserved_0: 0,
+            offset: 0,
+            first_lsn: 0,
+            last_lsn: 0,
+            count: 0,
+            r#where: wq_bytes::init(),
+            queue: wq_bytes::init(),
+            what: wq_bytes::init(),
+        }
+    }
+}
+
+/// `wq_repair_report`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_repair_report {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    /// findings of kind WQ_REPAIR_DAMAGED and WQ_REPAIR_MISSING
+    pub damages: u64,
+    pub jobs_found: u64,
+    pub jobs_lost: u64,
+    pub jobs_uncertain: u64,
+    /// of the log
+    pub records: u64,
+    /// of the log
+    pub records_missing: u64,
+}
+
+impl wq_repair_report {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_repair_report {
+            struct_size: core::mem::size_of::<wq_repair_report>() as u32,
+            reserved_0: 0,
+            damages: 0,
+            jobs_found: 0,
+            jobs_lost: 0,
+            jobs_uncertain: 0,
+            records: 0,
+            records_missing: 0,
+        }
+    }
+}
+
+/// One record of the log, for inspection.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct wq_log_record {
+    pub struct_size: u32,
+    pub reserved_0: u32,
+    pub lsn: u64,
+    /// what was durable when the record was written
+    pub durable_lsn: u64,
+    /// of its frame in the segment
+    pub offset: u64,
+    /// of its body
+    pub size_bytes: u64,
+    /// file name, relative to the store
+    pub segment: wq_bytes,
+    /// kind of command, as in docs/FORMAT.md
+    pub r#type: wq_bytes,
+    /// the record as one JSON object, UTF-8
+    pub text: wq_bytes,
+}
+
+impl wq_log_record {
+    /// All defaults, and `struct_size` set.
+    pub const fn init() -> Self {
+        wq_log_record {
+            struct_size: core::mem::size_of::<wq_log_record>() as u32,
+            reserved_0: 0,
+            lsn: 0,
+            durable_lsn: 0,
+            offset: 0,
+            size_bytes: 0,
+            segment: wq_bytes::init(),
+            r#type: wq_bytes::init(),
+            text: wq_bytes::init(),
         }
     }
 }
@@ -3022,31 +3116,6 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_backup_options",
-        32,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("cancel", 8, 8),
-            ("progress", 16, 8),
-            ("progress_ctx", 24, 8),
-        ],
-    ),
-    (
-        "wq_backup_report",
-        56,
-        &[
-            ("struct_size", 0, 4),
-            ("reserved_0", 4, 4),
-            ("lsn", 8, 8),
-            ("checkpoint_lsn", 16, 8),
-            ("files", 24, 8),
-            ("bytes", 32, 8),
-            ("created_ms", 40, 8),
-            ("elapsed_ms", 48, 8),
-        ],
-    ),
-    (
         "wq_queue_config",
         456,
         &[
@@ -3180,54 +3249,6 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_flow_options",
-        24,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("on_complete", 8, 8),
-            ("on_failure", 16, 8),
-        ],
-    ),
-    (
-        "wq_flow_status",
-        80,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("flow", 8, 8),
-            ("total", 16, 8),
-            ("pending", 24, 8),
-            ("done", 32, 8),
-            ("failed", 40, 8),
-            ("cancelled", 48, 8),
-            ("follow_up_id", 56, 8),
-            ("created_ms", 64, 8),
-            ("finished_ms", 72, 8),
-        ],
-    ),
-    (
-        "wq_done_job",
-        96,
-        &[
-            ("struct_size", 0, 4),
-            ("priority", 4, 4),
-            ("id", 8, 8),
-            ("generation", 16, 8),
-            ("flow", 24, 8),
-            ("attempts", 32, 4),
-            ("exceptions", 36, 4),
-            ("replays", 40, 4),
-            ("reserved_0", 44, 4),
-            ("enqueued_ms", 48, 8),
-            ("leased_ms", 56, 8),
-            ("done_ms", 64, 8),
-            ("result", 72, 16),
-            ("result_code", 88, 4),
-            ("key_id", 92, 4),
-        ],
-    ),
-    (
         "wq_enqueued",
         24,
         &[
@@ -3235,49 +3256,6 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("code", 4, 4),
             ("job_id", 8, 8),
             ("lsn", 16, 8),
-        ],
-    ),
-    (
-        "wq_lease_options",
-        32,
-        &[
-            ("struct_size", 0, 4),
-            ("max_jobs", 4, 4),
-            ("wait_ms", 8, 8),
-            ("lease_ms", 16, 8),
-            ("flags", 24, 4),
-            ("reserved_0", 28, 4),
-        ],
-    ),
-    (
-        "wq_nack_options",
-        48,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("delay_ms", 8, 8),
-            ("priority", 16, 4),
-            ("reserved_0", 20, 4),
-            ("error", 24, 16),
-            ("reason", 40, 4),
-            ("reserved_1", 44, 4),
-        ],
-    ),
-    (
-        "wq_settle_item",
-        80,
-        &[
-            ("struct_size", 0, 4),
-            ("kind", 4, 4),
-            ("id", 8, 8),
-            ("generation", 16, 8),
-            ("delay_ms", 24, 8),
-            ("flags", 32, 4),
-            ("priority", 36, 4),
-            ("error", 40, 16),
-            ("reason", 56, 4),
-            ("reserved_0", 60, 4),
-            ("result", 64, 16),
         ],
     ),
     (
@@ -3324,6 +3302,49 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("rate_key", 272, 16),
             ("rate_cost", 288, 4),
             ("reserved_1", 292, 4),
+        ],
+    ),
+    (
+        "wq_lease_options",
+        32,
+        &[
+            ("struct_size", 0, 4),
+            ("max_jobs", 4, 4),
+            ("wait_ms", 8, 8),
+            ("lease_ms", 16, 8),
+            ("flags", 24, 4),
+            ("reserved_0", 28, 4),
+        ],
+    ),
+    (
+        "wq_nack_options",
+        48,
+        &[
+            ("struct_size", 0, 4),
+            ("flags", 4, 4),
+            ("delay_ms", 8, 8),
+            ("priority", 16, 4),
+            ("reserved_0", 20, 4),
+            ("error", 24, 16),
+            ("reason", 40, 4),
+            ("reserved_1", 44, 4),
+        ],
+    ),
+    (
+        "wq_settle_item",
+        80,
+        &[
+            ("struct_size", 0, 4),
+            ("kind", 4, 4),
+            ("id", 8, 8),
+            ("generation", 16, 8),
+            ("delay_ms", 24, 8),
+            ("flags", 32, 4),
+            ("priority", 36, 4),
+            ("error", 40, 16),
+            ("reason", 56, 4),
+            ("reserved_0", 60, 4),
+            ("result", 64, 16),
         ],
     ),
     (
@@ -3381,32 +3402,43 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_log_record",
-        88,
+        "wq_flow_options",
+        24,
         &[
             ("struct_size", 0, 4),
-            ("reserved_0", 4, 4),
-            ("lsn", 8, 8),
-            ("durable_lsn", 16, 8),
-            ("offset", 24, 8),
-            ("size_bytes", 32, 8),
-            ("segment", 40, 16),
-            ("type", 56, 16),
-            ("text", 72, 16),
+            ("flags", 4, 4),
+            ("on_complete", 8, 8),
+            ("on_failure", 16, 8),
         ],
     ),
     (
-        "wq_store_record",
+        "wq_flow_status",
+        80,
+        &[
+            ("struct_size", 0, 4),
+            ("flags", 4, 4),
+            ("flow", 8, 8),
+            ("total", 16, 8),
+            ("pending", 24, 8),
+            ("done", 32, 8),
+            ("failed", 40, 8),
+            ("cancelled", 48, 8),
+            ("follow_up_id", 56, 8),
+            ("created_ms", 64, 8),
+            ("finished_ms", 72, 8),
+        ],
+    ),
+    (
+        "wq_cron_spec",
         56,
         &[
             ("struct_size", 0, 4),
-            ("reserved_0", 4, 4),
-            ("lsn", 8, 8),
-            ("next_job_id", 16, 8),
-            ("next_generation", 24, 8),
-            ("queues", 32, 8),
-            ("jobs", 40, 8),
-            ("kv_rows", 48, 8),
+            ("flags", 4, 4),
+            ("expression", 8, 16),
+            ("zone", 24, 16),
+            ("job", 40, 8),
+            ("catch_up", 48, 4),
+            ("reserved_0", 52, 4),
         ],
     ),
     (
@@ -3444,16 +3476,225 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_cron_spec",
-        56,
+        "wq_done_job",
+        96,
+        &[
+            ("struct_size", 0, 4),
+            ("priority", 4, 4),
+            ("id", 8, 8),
+            ("generation", 16, 8),
+            ("flow", 24, 8),
+            ("attempts", 32, 4),
+            ("exceptions", 36, 4),
+            ("replays", 40, 4),
+            ("reserved_0", 44, 4),
+            ("enqueued_ms", 48, 8),
+            ("leased_ms", 56, 8),
+            ("done_ms", 64, 8),
+            ("result", 72, 16),
+            ("result_code", 88, 4),
+            ("key_id", 92, 4),
+        ],
+    ),
+    (
+        "wq_kv_options",
+        40,
         &[
             ("struct_size", 0, 4),
             ("flags", 4, 4),
-            ("expression", 8, 16),
-            ("zone", 24, 16),
-            ("job", 40, 8),
-            ("catch_up", 48, 4),
-            ("reserved_0", 52, 4),
+            ("ttl_ms", 8, 8),
+            ("version", 16, 8),
+            ("value", 24, 16),
+        ],
+    ),
+    (
+        "wq_kv_query",
+        40,
+        &[
+            ("struct_size", 0, 4),
+            ("limit", 4, 4),
+            ("prefix", 8, 16),
+            ("after", 24, 16),
+        ],
+    ),
+    (
+        "wq_kv_row",
+        56,
+        &[
+            ("struct_size", 0, 4),
+            ("reserved_0", 4, 4),
+            ("version", 8, 8),
+            ("expires_ms", 16, 8),
+            ("key", 24, 16),
+            ("value", 40, 16),
+        ],
+    ),
+    (
+        "wq_txn_op",
+        80,
+        &[
+            ("struct_size", 0, 4),
+            ("kind", 4, 4),
+            ("queue", 8, 8),
+            ("spec", 16, 8),
+            ("settle", 24, 8),
+            ("key", 32, 16),
+            ("value", 48, 16),
+            ("delta", 64, 8),
+            ("options", 72, 8),
+        ],
+    ),
+    (
+        "wq_txn_result",
+        24,
+        &[
+            ("struct_size", 0, 4),
+            ("code", 4, 4),
+            ("job_id", 8, 8),
+            ("sum", 16, 8),
+        ],
+    ),
+    (
+        "wq_key_use",
+        24,
+        &[
+            ("struct_size", 0, 4),
+            ("id", 4, 4),
+            ("payloads", 8, 8),
+            ("flags", 16, 4),
+            ("reserved_0", 20, 4),
+        ],
+    ),
+    (
+        "wq_job_explanation",
+        88,
+        &[
+            ("struct_size", 0, 4),
+            ("state", 4, 4),
+            ("causes", 8, 4),
+            ("dead_reason", 12, 4),
+            ("until_ms", 16, 8),
+            ("ahead", 24, 8),
+            ("ahead_exact", 32, 4),
+            ("queue_status", 36, 4),
+            ("slots_taken", 40, 8),
+            ("slots_max", 48, 8),
+            ("consumers_waiting", 56, 8),
+            ("holder_id", 64, 8),
+            ("holder_generation", 72, 8),
+            ("holder_age_ms", 80, 8),
+        ],
+    ),
+    (
+        "wq_queue_explanation",
+        144,
+        &[
+            ("struct_size", 0, 4),
+            ("status", 4, 4),
+            ("causes", 8, 4),
+            ("reserved_0", 12, 4),
+            ("leasable", 16, 8),
+            ("oldest_ready_age_ms", 24, 8),
+            ("slots_taken", 32, 8),
+            ("slots_max", 40, 8),
+            ("consumers_waiting", 48, 8),
+            ("holder_id", 56, 8),
+            ("holder_generation", 64, 8),
+            ("holder_age_ms", 72, 8),
+            ("enqueue_rate_1m", 80, 8),
+            ("enqueue_rate_5m", 88, 8),
+            ("lease_rate_1m", 96, 8),
+            ("lease_rate_5m", 104, 8),
+            ("ack_rate_1m", 112, 8),
+            ("ack_rate_5m", 120, 8),
+            ("parked", 128, 8),
+            ("rate_wait_ms", 136, 8),
+        ],
+    ),
+    (
+        "wq_queue_error",
+        296,
+        &[
+            ("struct_size", 0, 4),
+            ("kind", 4, 4),
+            ("at_ms", 8, 8),
+            ("job_id", 16, 8),
+            ("generation", 24, 8),
+            ("attempt", 32, 4),
+            ("text_len", 36, 4),
+            ("text", 40, 256),
+        ],
+    ),
+    (
+        "wq_event_cursor",
+        32,
+        &[
+            ("struct_size", 0, 4),
+            ("flags", 4, 4),
+            ("epoch", 8, 8),
+            ("sequence", 16, 8),
+            ("dropped", 24, 8),
+        ],
+    ),
+    (
+        "wq_store_event",
+        336,
+        &[
+            ("struct_size", 0, 4),
+            ("kind", 4, 4),
+            ("sequence", 8, 8),
+            ("lsn", 16, 8),
+            ("at_ms", 24, 8),
+            ("time_ms", 32, 8),
+            ("job_id", 40, 8),
+            ("generation", 48, 8),
+            ("count", 56, 8),
+            ("attempt", 64, 4),
+            ("dead_reason", 68, 4),
+            ("queue_name_len", 72, 4),
+            ("reserved_0", 76, 4),
+            ("queue_name", 80, 256),
+        ],
+    ),
+    (
+        "wq_backup_options",
+        32,
+        &[
+            ("struct_size", 0, 4),
+            ("flags", 4, 4),
+            ("cancel", 8, 8),
+            ("progress", 16, 8),
+            ("progress_ctx", 24, 8),
+        ],
+    ),
+    (
+        "wq_backup_report",
+        56,
+        &[
+            ("struct_size", 0, 4),
+            ("reserved_0", 4, 4),
+            ("lsn", 8, 8),
+            ("checkpoint_lsn", 16, 8),
+            ("files", 24, 8),
+            ("bytes", 32, 8),
+            ("created_ms", 40, 8),
+            ("elapsed_ms", 48, 8),
+        ],
+    ),
+    (
+        "wq_store_record",
+        72,
+        &[
+            ("struct_size", 0, 4),
+            ("reserved_0", 4, 4),
+            ("lsn", 8, 8),
+            ("next_job_id", 16, 8),
+            ("next_generation", 24, 8),
+            ("queues", 32, 8),
+            ("jobs", 40, 8),
+            ("kv_rows", 48, 8),
+            ("flows", 56, 8),
+            ("rows", 64, 8),
         ],
     ),
     (
@@ -3543,8 +3784,42 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_export_item",
+        "wq_flow_record",
+        48,
+        &[
+            ("struct_size", 0, 4),
+            ("options", 4, 4),
+            ("status", 8, 8),
+            ("on_complete", 16, 16),
+            ("on_failure", 32, 16),
+        ],
+    ),
+    (
+        "wq_key_record",
         40,
+        &[
+            ("struct_size", 0, 4),
+            ("reserved_0", 4, 4),
+            ("key", 8, 16),
+            ("job_id", 24, 8),
+            ("until_ms", 32, 8),
+        ],
+    ),
+    (
+        "wq_rate_key_record",
+        48,
+        &[
+            ("struct_size", 0, 4),
+            ("exceptions_count", 4, 4),
+            ("key", 8, 16),
+            ("used_ns", 24, 8),
+            ("cool_until_ms", 32, 8),
+            ("exceptions_ms", 40, 8),
+        ],
+    ),
+    (
+        "wq_export_item",
+        88,
         &[
             ("struct_size", 0, 4),
             ("reserved_0", 4, 4),
@@ -3552,6 +3827,11 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
             ("queue", 16, 8),
             ("job", 24, 8),
             ("kv", 32, 8),
+            ("flow", 40, 8),
+            ("key", 48, 8),
+            ("done", 56, 8),
+            ("rate_key", 64, 8),
+            ("queue_name", 72, 16),
         ],
     ),
     (
@@ -3586,163 +3866,18 @@ pub const LAYOUT: &[(&str, usize, &[(&str, usize, usize)])] = &[
         ],
     ),
     (
-        "wq_kv_options",
-        40,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("ttl_ms", 8, 8),
-            ("version", 16, 8),
-            ("value", 24, 16),
-        ],
-    ),
-    (
-        "wq_kv_query",
-        40,
-        &[
-            ("struct_size", 0, 4),
-            ("limit", 4, 4),
-            ("prefix", 8, 16),
-            ("after", 24, 16),
-        ],
-    ),
-    (
-        "wq_kv_row",
-        56,
-        &[
-            ("struct_size", 0, 4),
-            ("reserved_0", 4, 4),
-            ("version", 8, 8),
-            ("expires_ms", 16, 8),
-            ("key", 24, 16),
-            ("value", 40, 16),
-        ],
-    ),
-    (
-        "wq_txn_op",
-        80,
-        &[
-            ("struct_size", 0, 4),
-            ("kind", 4, 4),
-            ("queue", 8, 8),
-            ("spec", 16, 8),
-            ("settle", 24, 8),
-            ("key", 32, 16),
-            ("value", 48, 16),
-            ("delta", 64, 8),
-            ("options", 72, 8),
-        ],
-    ),
-    (
-        "wq_txn_result",
-        24,
-        &[
-            ("struct_size", 0, 4),
-            ("code", 4, 4),
-            ("job_id", 8, 8),
-            ("sum", 16, 8),
-        ],
-    ),
-    (
-        "wq_key_use",
-        24,
-        &[
-            ("struct_size", 0, 4),
-            ("id", 4, 4),
-            ("payloads", 8, 8),
-            ("flags", 16, 4),
-            ("reserved_0", 20, 4),
-        ],
-    ),
-    (
-        "wq_event_cursor",
-        32,
-        &[
-            ("struct_size", 0, 4),
-            ("flags", 4, 4),
-            ("epoch", 8, 8),
-            ("sequence", 16, 8),
-            ("dropped", 24, 8),
-        ],
-    ),
-    (
-        "wq_store_event",
-        336,
-        &[
-            ("struct_size", 0, 4),
-            ("kind", 4, 4),
-            ("sequence", 8, 8),
-            ("lsn", 16, 8),
-            ("at_ms", 24, 8),
-            ("time_ms", 32, 8),
-            ("job_id", 40, 8),
-            ("generation", 48, 8),
-            ("count", 56, 8),
-            ("attempt", 64, 4),
-            ("dead_reason", 68, 4),
-            ("queue_name_len", 72, 4),
-            ("reserved_0", 76, 4),
-            ("queue_name", 80, 256),
-        ],
-    ),
-    (
-        "wq_queue_error",
-        296,
-        &[
-            ("struct_size", 0, 4),
-            ("kind", 4, 4),
-            ("at_ms", 8, 8),
-            ("job_id", 16, 8),
-            ("generation", 24, 8),
-            ("attempt", 32, 4),
-            ("text_len", 36, 4),
-            ("text", 40, 256),
-        ],
-    ),
-    (
-        "wq_job_explanation",
+        "wq_log_record",
         88,
         &[
             ("struct_size", 0, 4),
-            ("state", 4, 4),
-            ("causes", 8, 4),
-            ("dead_reason", 12, 4),
-            ("until_ms", 16, 8),
-            ("ahead", 24, 8),
-            ("ahead_exact", 32, 4),
-            ("queue_status", 36, 4),
-            ("slots_taken", 40, 8),
-            ("slots_max", 48, 8),
-            ("consumers_waiting", 56, 8),
-            ("holder_id", 64, 8),
-            ("holder_generation", 72, 8),
-            ("holder_age_ms", 80, 8),
-        ],
-    ),
-    (
-        "wq_queue_explanation",
-        144,
-        &[
-            ("struct_size", 0, 4),
-            ("status", 4, 4),
-            ("causes", 8, 4),
-            ("reserved_0", 12, 4),
-            ("leasable", 16, 8),
-            ("oldest_ready_age_ms", 24, 8),
-            ("slots_taken", 32, 8),
-            ("slots_max", 40, 8),
-            ("consumers_waiting", 48, 8),
-            ("holder_id", 56, 8),
-            ("holder_generation", 64, 8),
-            ("holder_age_ms", 72, 8),
-            ("enqueue_rate_1m", 80, 8),
-            ("enqueue_rate_5m", 88, 8),
-            ("lease_rate_1m", 96, 8),
-            ("lease_rate_5m", 104, 8),
-            ("ack_rate_1m", 112, 8),
-            ("ack_rate_5m", 120, 8),
-            ("parked", 128, 8),
-            ("rate_wait_ms", 136, 8),
+            ("reserved_0", 4, 4),
+            ("lsn", 8, 8),
+            ("durable_lsn", 16, 8),
+            ("offset", 24, 8),
+            ("size_bytes", 32, 8),
+            ("segment", 40, 16),
+            ("type", 56, 16),
+            ("text", 72, 16),
         ],
     ),
 ];
@@ -3939,39 +4074,6 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
-        let s = wq_backup_options::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_backup_options",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("cancel", core::ptr::addr_of!(s.cancel) as usize - base, core::mem::size_of_val(&s.cancel)),
-                ("progress", core::ptr::addr_of!(s.progress) as usize - base, core::mem::size_of_val(&s.progress)),
-                ("progress_ctx", core::ptr::addr_of!(s.progress_ctx) as usize - base, core::mem::size_of_val(&s.progress_ctx)),
-            ],
-        ));
-    }
-    {
-        let s = wq_backup_report::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_backup_report",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
-                ("checkpoint_lsn", core::ptr::addr_of!(s.checkpoint_lsn) as usize - base, core::mem::size_of_val(&s.checkpoint_lsn)),
-                ("files", core::ptr::addr_of!(s.files) as usize - base, core::mem::size_of_val(&s.files)),
-                ("bytes", core::ptr::addr_of!(s.bytes) as usize - base, core::mem::size_of_val(&s.bytes)),
-                ("created_ms", core::ptr::addr_of!(s.created_ms) as usize - base, core::mem::size_of_val(&s.created_ms)),
-                ("elapsed_ms", core::ptr::addr_of!(s.elapsed_ms) as usize - base, core::mem::size_of_val(&s.elapsed_ms)),
-            ],
-        ));
-    }
-    {
         let s = wq_queue_config::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
@@ -4121,66 +4223,6 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
-        let s = wq_flow_options::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_flow_options",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("on_complete", core::ptr::addr_of!(s.on_complete) as usize - base, core::mem::size_of_val(&s.on_complete)),
-                ("on_failure", core::ptr::addr_of!(s.on_failure) as usize - base, core::mem::size_of_val(&s.on_failure)),
-            ],
-        ));
-    }
-    {
-        let s = wq_flow_status::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_flow_status",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
-                ("total", core::ptr::addr_of!(s.total) as usize - base, core::mem::size_of_val(&s.total)),
-                ("pending", core::ptr::addr_of!(s.pending) as usize - base, core::mem::size_of_val(&s.pending)),
-                ("done", core::ptr::addr_of!(s.done) as usize - base, core::mem::size_of_val(&s.done)),
-                ("failed", core::ptr::addr_of!(s.failed) as usize - base, core::mem::size_of_val(&s.failed)),
-                ("cancelled", core::ptr::addr_of!(s.cancelled) as usize - base, core::mem::size_of_val(&s.cancelled)),
-                ("follow_up_id", core::ptr::addr_of!(s.follow_up_id) as usize - base, core::mem::size_of_val(&s.follow_up_id)),
-                ("created_ms", core::ptr::addr_of!(s.created_ms) as usize - base, core::mem::size_of_val(&s.created_ms)),
-                ("finished_ms", core::ptr::addr_of!(s.finished_ms) as usize - base, core::mem::size_of_val(&s.finished_ms)),
-            ],
-        ));
-    }
-    {
-        let s = wq_done_job::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_done_job",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("priority", core::ptr::addr_of!(s.priority) as usize - base, core::mem::size_of_val(&s.priority)),
-                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
-                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
-                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
-                ("attempts", core::ptr::addr_of!(s.attempts) as usize - base, core::mem::size_of_val(&s.attempts)),
-                ("exceptions", core::ptr::addr_of!(s.exceptions) as usize - base, core::mem::size_of_val(&s.exceptions)),
-                ("replays", core::ptr::addr_of!(s.replays) as usize - base, core::mem::size_of_val(&s.replays)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("enqueued_ms", core::ptr::addr_of!(s.enqueued_ms) as usize - base, core::mem::size_of_val(&s.enqueued_ms)),
-                ("leased_ms", core::ptr::addr_of!(s.leased_ms) as usize - base, core::mem::size_of_val(&s.leased_ms)),
-                ("done_ms", core::ptr::addr_of!(s.done_ms) as usize - base, core::mem::size_of_val(&s.done_ms)),
-                ("result", core::ptr::addr_of!(s.result) as usize - base, core::mem::size_of_val(&s.result)),
-                ("result_code", core::ptr::addr_of!(s.result_code) as usize - base, core::mem::size_of_val(&s.result_code)),
-                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
-            ],
-        ));
-    }
-    {
         let s = wq_enqueued::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
@@ -4191,6 +4233,56 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("code", core::ptr::addr_of!(s.code) as usize - base, core::mem::size_of_val(&s.code)),
                 ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
                 ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
+            ],
+        ));
+    }
+    {
+        let s = wq_job::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_job",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("state", core::ptr::addr_of!(s.state) as usize - base, core::mem::size_of_val(&s.state)),
+                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
+                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
+                ("queue_index", core::ptr::addr_of!(s.queue_index) as usize - base, core::mem::size_of_val(&s.queue_index)),
+                ("priority", core::ptr::addr_of!(s.priority) as usize - base, core::mem::size_of_val(&s.priority)),
+                ("attempts", core::ptr::addr_of!(s.attempts) as usize - base, core::mem::size_of_val(&s.attempts)),
+                ("exceptions", core::ptr::addr_of!(s.exceptions) as usize - base, core::mem::size_of_val(&s.exceptions)),
+                ("max_attempts", core::ptr::addr_of!(s.max_attempts) as usize - base, core::mem::size_of_val(&s.max_attempts)),
+                ("replays", core::ptr::addr_of!(s.replays) as usize - base, core::mem::size_of_val(&s.replays)),
+                ("enqueued_ms", core::ptr::addr_of!(s.enqueued_ms) as usize - base, core::mem::size_of_val(&s.enqueued_ms)),
+                ("ready_ms", core::ptr::addr_of!(s.ready_ms) as usize - base, core::mem::size_of_val(&s.ready_ms)),
+                ("leased_ms", core::ptr::addr_of!(s.leased_ms) as usize - base, core::mem::size_of_val(&s.leased_ms)),
+                ("deadline_ms", core::ptr::addr_of!(s.deadline_ms) as usize - base, core::mem::size_of_val(&s.deadline_ms)),
+                ("lease_remaining_ms", core::ptr::addr_of!(s.lease_remaining_ms) as usize - base, core::mem::size_of_val(&s.lease_remaining_ms)),
+                ("dead_ms", core::ptr::addr_of!(s.dead_ms) as usize - base, core::mem::size_of_val(&s.dead_ms)),
+                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
+                ("headers_count", core::ptr::addr_of!(s.headers_count) as usize - base, core::mem::size_of_val(&s.headers_count)),
+                ("payload", core::ptr::addr_of!(s.payload) as usize - base, core::mem::size_of_val(&s.payload)),
+                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
+                ("last_error", core::ptr::addr_of!(s.last_error) as usize - base, core::mem::size_of_val(&s.last_error)),
+                ("timeout_ms", core::ptr::addr_of!(s.timeout_ms) as usize - base, core::mem::size_of_val(&s.timeout_ms)),
+                ("expires_at_ms", core::ptr::addr_of!(s.expires_at_ms) as usize - base, core::mem::size_of_val(&s.expires_at_ms)),
+                ("retry_until_ms", core::ptr::addr_of!(s.retry_until_ms) as usize - base, core::mem::size_of_val(&s.retry_until_ms)),
+                ("max_exceptions", core::ptr::addr_of!(s.max_exceptions) as usize - base, core::mem::size_of_val(&s.max_exceptions)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("progress", core::ptr::addr_of!(s.progress) as usize - base, core::mem::size_of_val(&s.progress)),
+                ("first_dead_ms", core::ptr::addr_of!(s.first_dead_ms) as usize - base, core::mem::size_of_val(&s.first_dead_ms)),
+                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
+                ("chain_count", core::ptr::addr_of!(s.chain_count) as usize - base, core::mem::size_of_val(&s.chain_count)),
+                ("flow_cancelled", core::ptr::addr_of!(s.flow_cancelled) as usize - base, core::mem::size_of_val(&s.flow_cancelled)),
+                ("group", core::ptr::addr_of!(s.group) as usize - base, core::mem::size_of_val(&s.group)),
+                ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("payload_code", core::ptr::addr_of!(s.payload_code) as usize - base, core::mem::size_of_val(&s.payload_code)),
+                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
+                ("tenant", core::ptr::addr_of!(s.tenant) as usize - base, core::mem::size_of_val(&s.tenant)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("rate_cost", core::ptr::addr_of!(s.rate_cost) as usize - base, core::mem::size_of_val(&s.rate_cost)),
+                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
             ],
         ));
     }
@@ -4246,56 +4338,6 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("reason", core::ptr::addr_of!(s.reason) as usize - base, core::mem::size_of_val(&s.reason)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
                 ("result", core::ptr::addr_of!(s.result) as usize - base, core::mem::size_of_val(&s.result)),
-            ],
-        ));
-    }
-    {
-        let s = wq_job::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_job",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("state", core::ptr::addr_of!(s.state) as usize - base, core::mem::size_of_val(&s.state)),
-                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
-                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
-                ("queue_index", core::ptr::addr_of!(s.queue_index) as usize - base, core::mem::size_of_val(&s.queue_index)),
-                ("priority", core::ptr::addr_of!(s.priority) as usize - base, core::mem::size_of_val(&s.priority)),
-                ("attempts", core::ptr::addr_of!(s.attempts) as usize - base, core::mem::size_of_val(&s.attempts)),
-                ("exceptions", core::ptr::addr_of!(s.exceptions) as usize - base, core::mem::size_of_val(&s.exceptions)),
-                ("max_attempts", core::ptr::addr_of!(s.max_attempts) as usize - base, core::mem::size_of_val(&s.max_attempts)),
-                ("replays", core::ptr::addr_of!(s.replays) as usize - base, core::mem::size_of_val(&s.replays)),
-                ("enqueued_ms", core::ptr::addr_of!(s.enqueued_ms) as usize - base, core::mem::size_of_val(&s.enqueued_ms)),
-                ("ready_ms", core::ptr::addr_of!(s.ready_ms) as usize - base, core::mem::size_of_val(&s.ready_ms)),
-                ("leased_ms", core::ptr::addr_of!(s.leased_ms) as usize - base, core::mem::size_of_val(&s.leased_ms)),
-                ("deadline_ms", core::ptr::addr_of!(s.deadline_ms) as usize - base, core::mem::size_of_val(&s.deadline_ms)),
-                ("lease_remaining_ms", core::ptr::addr_of!(s.lease_remaining_ms) as usize - base, core::mem::size_of_val(&s.lease_remaining_ms)),
-                ("dead_ms", core::ptr::addr_of!(s.dead_ms) as usize - base, core::mem::size_of_val(&s.dead_ms)),
-                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
-                ("headers_count", core::ptr::addr_of!(s.headers_count) as usize - base, core::mem::size_of_val(&s.headers_count)),
-                ("payload", core::ptr::addr_of!(s.payload) as usize - base, core::mem::size_of_val(&s.payload)),
-                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
-                ("last_error", core::ptr::addr_of!(s.last_error) as usize - base, core::mem::size_of_val(&s.last_error)),
-                ("timeout_ms", core::ptr::addr_of!(s.timeout_ms) as usize - base, core::mem::size_of_val(&s.timeout_ms)),
-                ("expires_at_ms", core::ptr::addr_of!(s.expires_at_ms) as usize - base, core::mem::size_of_val(&s.expires_at_ms)),
-                ("retry_until_ms", core::ptr::addr_of!(s.retry_until_ms) as usize - base, core::mem::size_of_val(&s.retry_until_ms)),
-                ("max_exceptions", core::ptr::addr_of!(s.max_exceptions) as usize - base, core::mem::size_of_val(&s.max_exceptions)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("progress", core::ptr::addr_of!(s.progress) as usize - base, core::mem::size_of_val(&s.progress)),
-                ("first_dead_ms", core::ptr::addr_of!(s.first_dead_ms) as usize - base, core::mem::size_of_val(&s.first_dead_ms)),
-                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
-                ("chain_count", core::ptr::addr_of!(s.chain_count) as usize - base, core::mem::size_of_val(&s.chain_count)),
-                ("flow_cancelled", core::ptr::addr_of!(s.flow_cancelled) as usize - base, core::mem::size_of_val(&s.flow_cancelled)),
-                ("group", core::ptr::addr_of!(s.group) as usize - base, core::mem::size_of_val(&s.group)),
-                ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("payload_code", core::ptr::addr_of!(s.payload_code) as usize - base, core::mem::size_of_val(&s.payload_code)),
-                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
-                ("tenant", core::ptr::addr_of!(s.tenant) as usize - base, core::mem::size_of_val(&s.tenant)),
-                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
-                ("rate_cost", core::ptr::addr_of!(s.rate_cost) as usize - base, core::mem::size_of_val(&s.rate_cost)),
-                ("reserved_1", core::ptr::addr_of!(s.reserved_1) as usize - base, core::mem::size_of_val(&s.reserved_1)),
             ],
         ));
     }
@@ -4370,39 +4412,54 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
-        let s = wq_log_record::init();
+        let s = wq_flow_options::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
-            "wq_log_record",
+            "wq_flow_options",
             core::mem::size_of_val(&s),
             vec![
                 ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
-                ("durable_lsn", core::ptr::addr_of!(s.durable_lsn) as usize - base, core::mem::size_of_val(&s.durable_lsn)),
-                ("offset", core::ptr::addr_of!(s.offset) as usize - base, core::mem::size_of_val(&s.offset)),
-                ("size_bytes", core::ptr::addr_of!(s.size_bytes) as usize - base, core::mem::size_of_val(&s.size_bytes)),
-                ("segment", core::ptr::addr_of!(s.segment) as usize - base, core::mem::size_of_val(&s.segment)),
-                ("type", core::ptr::addr_of!(s.r#type) as usize - base, core::mem::size_of_val(&s.r#type)),
-                ("text", core::ptr::addr_of!(s.text) as usize - base, core::mem::size_of_val(&s.text)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("on_complete", core::ptr::addr_of!(s.on_complete) as usize - base, core::mem::size_of_val(&s.on_complete)),
+                ("on_failure", core::ptr::addr_of!(s.on_failure) as usize - base, core::mem::size_of_val(&s.on_failure)),
             ],
         ));
     }
     {
-        let s = wq_store_record::init();
+        let s = wq_flow_status::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
-            "wq_store_record",
+            "wq_flow_status",
             core::mem::size_of_val(&s),
             vec![
                 ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
+                ("total", core::ptr::addr_of!(s.total) as usize - base, core::mem::size_of_val(&s.total)),
+                ("pending", core::ptr::addr_of!(s.pending) as usize - base, core::mem::size_of_val(&s.pending)),
+                ("done", core::ptr::addr_of!(s.done) as usize - base, core::mem::size_of_val(&s.done)),
+                ("failed", core::ptr::addr_of!(s.failed) as usize - base, core::mem::size_of_val(&s.failed)),
+                ("cancelled", core::ptr::addr_of!(s.cancelled) as usize - base, core::mem::size_of_val(&s.cancelled)),
+                ("follow_up_id", core::ptr::addr_of!(s.follow_up_id) as usize - base, core::mem::size_of_val(&s.follow_up_id)),
+                ("created_ms", core::ptr::addr_of!(s.created_ms) as usize - base, core::mem::size_of_val(&s.created_ms)),
+                ("finished_ms", core::ptr::addr_of!(s.finished_ms) as usize - base, core::mem::size_of_val(&s.finished_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_cron_spec::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_cron_spec",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("expression", core::ptr::addr_of!(s.expression) as usize - base, core::mem::size_of_val(&s.expression)),
+                ("zone", core::ptr::addr_of!(s.zone) as usize - base, core::mem::size_of_val(&s.zone)),
+                ("job", core::ptr::addr_of!(s.job) as usize - base, core::mem::size_of_val(&s.job)),
+                ("catch_up", core::ptr::addr_of!(s.catch_up) as usize - base, core::mem::size_of_val(&s.catch_up)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
-                ("next_job_id", core::ptr::addr_of!(s.next_job_id) as usize - base, core::mem::size_of_val(&s.next_job_id)),
-                ("next_generation", core::ptr::addr_of!(s.next_generation) as usize - base, core::mem::size_of_val(&s.next_generation)),
-                ("queues", core::ptr::addr_of!(s.queues) as usize - base, core::mem::size_of_val(&s.queues)),
-                ("jobs", core::ptr::addr_of!(s.jobs) as usize - base, core::mem::size_of_val(&s.jobs)),
-                ("kv_rows", core::ptr::addr_of!(s.kv_rows) as usize - base, core::mem::size_of_val(&s.kv_rows)),
             ],
         ));
     }
@@ -4445,19 +4502,284 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
-        let s = wq_cron_spec::init();
+        let s = wq_done_job::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
-            "wq_cron_spec",
+            "wq_done_job",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("priority", core::ptr::addr_of!(s.priority) as usize - base, core::mem::size_of_val(&s.priority)),
+                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
+                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
+                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
+                ("attempts", core::ptr::addr_of!(s.attempts) as usize - base, core::mem::size_of_val(&s.attempts)),
+                ("exceptions", core::ptr::addr_of!(s.exceptions) as usize - base, core::mem::size_of_val(&s.exceptions)),
+                ("replays", core::ptr::addr_of!(s.replays) as usize - base, core::mem::size_of_val(&s.replays)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("enqueued_ms", core::ptr::addr_of!(s.enqueued_ms) as usize - base, core::mem::size_of_val(&s.enqueued_ms)),
+                ("leased_ms", core::ptr::addr_of!(s.leased_ms) as usize - base, core::mem::size_of_val(&s.leased_ms)),
+                ("done_ms", core::ptr::addr_of!(s.done_ms) as usize - base, core::mem::size_of_val(&s.done_ms)),
+                ("result", core::ptr::addr_of!(s.result) as usize - base, core::mem::size_of_val(&s.result)),
+                ("result_code", core::ptr::addr_of!(s.result_code) as usize - base, core::mem::size_of_val(&s.result_code)),
+                ("key_id", core::ptr::addr_of!(s.key_id) as usize - base, core::mem::size_of_val(&s.key_id)),
+            ],
+        ));
+    }
+    {
+        let s = wq_kv_options::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_kv_options",
             core::mem::size_of_val(&s),
             vec![
                 ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
                 ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("expression", core::ptr::addr_of!(s.expression) as usize - base, core::mem::size_of_val(&s.expression)),
-                ("zone", core::ptr::addr_of!(s.zone) as usize - base, core::mem::size_of_val(&s.zone)),
-                ("job", core::ptr::addr_of!(s.job) as usize - base, core::mem::size_of_val(&s.job)),
-                ("catch_up", core::ptr::addr_of!(s.catch_up) as usize - base, core::mem::size_of_val(&s.catch_up)),
+                ("ttl_ms", core::ptr::addr_of!(s.ttl_ms) as usize - base, core::mem::size_of_val(&s.ttl_ms)),
+                ("version", core::ptr::addr_of!(s.version) as usize - base, core::mem::size_of_val(&s.version)),
+                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
+            ],
+        ));
+    }
+    {
+        let s = wq_kv_query::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_kv_query",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("limit", core::ptr::addr_of!(s.limit) as usize - base, core::mem::size_of_val(&s.limit)),
+                ("prefix", core::ptr::addr_of!(s.prefix) as usize - base, core::mem::size_of_val(&s.prefix)),
+                ("after", core::ptr::addr_of!(s.after) as usize - base, core::mem::size_of_val(&s.after)),
+            ],
+        ));
+    }
+    {
+        let s = wq_kv_row::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_kv_row",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("version", core::ptr::addr_of!(s.version) as usize - base, core::mem::size_of_val(&s.version)),
+                ("expires_ms", core::ptr::addr_of!(s.expires_ms) as usize - base, core::mem::size_of_val(&s.expires_ms)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
+            ],
+        ));
+    }
+    {
+        let s = wq_txn_op::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_txn_op",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
+                ("queue", core::ptr::addr_of!(s.queue) as usize - base, core::mem::size_of_val(&s.queue)),
+                ("spec", core::ptr::addr_of!(s.spec) as usize - base, core::mem::size_of_val(&s.spec)),
+                ("settle", core::ptr::addr_of!(s.settle) as usize - base, core::mem::size_of_val(&s.settle)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
+                ("delta", core::ptr::addr_of!(s.delta) as usize - base, core::mem::size_of_val(&s.delta)),
+                ("options", core::ptr::addr_of!(s.options) as usize - base, core::mem::size_of_val(&s.options)),
+            ],
+        ));
+    }
+    {
+        let s = wq_txn_result::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_txn_result",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("code", core::ptr::addr_of!(s.code) as usize - base, core::mem::size_of_val(&s.code)),
+                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
+                ("sum", core::ptr::addr_of!(s.sum) as usize - base, core::mem::size_of_val(&s.sum)),
+            ],
+        ));
+    }
+    {
+        let s = wq_key_use::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_key_use",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
+                ("payloads", core::ptr::addr_of!(s.payloads) as usize - base, core::mem::size_of_val(&s.payloads)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+            ],
+        ));
+    }
+    {
+        let s = wq_job_explanation::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_job_explanation",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("state", core::ptr::addr_of!(s.state) as usize - base, core::mem::size_of_val(&s.state)),
+                ("causes", core::ptr::addr_of!(s.causes) as usize - base, core::mem::size_of_val(&s.causes)),
+                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
+                ("until_ms", core::ptr::addr_of!(s.until_ms) as usize - base, core::mem::size_of_val(&s.until_ms)),
+                ("ahead", core::ptr::addr_of!(s.ahead) as usize - base, core::mem::size_of_val(&s.ahead)),
+                ("ahead_exact", core::ptr::addr_of!(s.ahead_exact) as usize - base, core::mem::size_of_val(&s.ahead_exact)),
+                ("queue_status", core::ptr::addr_of!(s.queue_status) as usize - base, core::mem::size_of_val(&s.queue_status)),
+                ("slots_taken", core::ptr::addr_of!(s.slots_taken) as usize - base, core::mem::size_of_val(&s.slots_taken)),
+                ("slots_max", core::ptr::addr_of!(s.slots_max) as usize - base, core::mem::size_of_val(&s.slots_max)),
+                ("consumers_waiting", core::ptr::addr_of!(s.consumers_waiting) as usize - base, core::mem::size_of_val(&s.consumers_waiting)),
+                ("holder_id", core::ptr::addr_of!(s.holder_id) as usize - base, core::mem::size_of_val(&s.holder_id)),
+                ("holder_generation", core::ptr::addr_of!(s.holder_generation) as usize - base, core::mem::size_of_val(&s.holder_generation)),
+                ("holder_age_ms", core::ptr::addr_of!(s.holder_age_ms) as usize - base, core::mem::size_of_val(&s.holder_age_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_queue_explanation::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_queue_explanation",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("status", core::ptr::addr_of!(s.status) as usize - base, core::mem::size_of_val(&s.status)),
+                ("causes", core::ptr::addr_of!(s.causes) as usize - base, core::mem::size_of_val(&s.causes)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("leasable", core::ptr::addr_of!(s.leasable) as usize - base, core::mem::size_of_val(&s.leasable)),
+                ("oldest_ready_age_ms", core::ptr::addr_of!(s.oldest_ready_age_ms) as usize - base, core::mem::size_of_val(&s.oldest_ready_age_ms)),
+                ("slots_taken", core::ptr::addr_of!(s.slots_taken) as usize - base, core::mem::size_of_val(&s.slots_taken)),
+                ("slots_max", core::ptr::addr_of!(s.slots_max) as usize - base, core::mem::size_of_val(&s.slots_max)),
+                ("consumers_waiting", core::ptr::addr_of!(s.consumers_waiting) as usize - base, core::mem::size_of_val(&s.consumers_waiting)),
+                ("holder_id", core::ptr::addr_of!(s.holder_id) as usize - base, core::mem::size_of_val(&s.holder_id)),
+                ("holder_generation", core::ptr::addr_of!(s.holder_generation) as usize - base, core::mem::size_of_val(&s.holder_generation)),
+                ("holder_age_ms", core::ptr::addr_of!(s.holder_age_ms) as usize - base, core::mem::size_of_val(&s.holder_age_ms)),
+                ("enqueue_rate_1m", core::ptr::addr_of!(s.enqueue_rate_1m) as usize - base, core::mem::size_of_val(&s.enqueue_rate_1m)),
+                ("enqueue_rate_5m", core::ptr::addr_of!(s.enqueue_rate_5m) as usize - base, core::mem::size_of_val(&s.enqueue_rate_5m)),
+                ("lease_rate_1m", core::ptr::addr_of!(s.lease_rate_1m) as usize - base, core::mem::size_of_val(&s.lease_rate_1m)),
+                ("lease_rate_5m", core::ptr::addr_of!(s.lease_rate_5m) as usize - base, core::mem::size_of_val(&s.lease_rate_5m)),
+                ("ack_rate_1m", core::ptr::addr_of!(s.ack_rate_1m) as usize - base, core::mem::size_of_val(&s.ack_rate_1m)),
+                ("ack_rate_5m", core::ptr::addr_of!(s.ack_rate_5m) as usize - base, core::mem::size_of_val(&s.ack_rate_5m)),
+                ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
+                ("rate_wait_ms", core::ptr::addr_of!(s.rate_wait_ms) as usize - base, core::mem::size_of_val(&s.rate_wait_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_queue_error::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_queue_error",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
+                ("at_ms", core::ptr::addr_of!(s.at_ms) as usize - base, core::mem::size_of_val(&s.at_ms)),
+                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
+                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
+                ("attempt", core::ptr::addr_of!(s.attempt) as usize - base, core::mem::size_of_val(&s.attempt)),
+                ("text_len", core::ptr::addr_of!(s.text_len) as usize - base, core::mem::size_of_val(&s.text_len)),
+                ("text", core::ptr::addr_of!(s.text) as usize - base, core::mem::size_of_val(&s.text)),
+            ],
+        ));
+    }
+    {
+        let s = wq_event_cursor::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_event_cursor",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("epoch", core::ptr::addr_of!(s.epoch) as usize - base, core::mem::size_of_val(&s.epoch)),
+                ("sequence", core::ptr::addr_of!(s.sequence) as usize - base, core::mem::size_of_val(&s.sequence)),
+                ("dropped", core::ptr::addr_of!(s.dropped) as usize - base, core::mem::size_of_val(&s.dropped)),
+            ],
+        ));
+    }
+    {
+        let s = wq_store_event::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_store_event",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
+                ("sequence", core::ptr::addr_of!(s.sequence) as usize - base, core::mem::size_of_val(&s.sequence)),
+                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
+                ("at_ms", core::ptr::addr_of!(s.at_ms) as usize - base, core::mem::size_of_val(&s.at_ms)),
+                ("time_ms", core::ptr::addr_of!(s.time_ms) as usize - base, core::mem::size_of_val(&s.time_ms)),
+                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
+                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
+                ("count", core::ptr::addr_of!(s.count) as usize - base, core::mem::size_of_val(&s.count)),
+                ("attempt", core::ptr::addr_of!(s.attempt) as usize - base, core::mem::size_of_val(&s.attempt)),
+                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
+                ("queue_name_len", core::ptr::addr_of!(s.queue_name_len) as usize - base, core::mem::size_of_val(&s.queue_name_len)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
+            ],
+        ));
+    }
+    {
+        let s = wq_backup_options::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_backup_options",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
+                ("cancel", core::ptr::addr_of!(s.cancel) as usize - base, core::mem::size_of_val(&s.cancel)),
+                ("progress", core::ptr::addr_of!(s.progress) as usize - base, core::mem::size_of_val(&s.progress)),
+                ("progress_ctx", core::ptr::addr_of!(s.progress_ctx) as usize - base, core::mem::size_of_val(&s.progress_ctx)),
+            ],
+        ));
+    }
+    {
+        let s = wq_backup_report::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_backup_report",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
+                ("checkpoint_lsn", core::ptr::addr_of!(s.checkpoint_lsn) as usize - base, core::mem::size_of_val(&s.checkpoint_lsn)),
+                ("files", core::ptr::addr_of!(s.files) as usize - base, core::mem::size_of_val(&s.files)),
+                ("bytes", core::ptr::addr_of!(s.bytes) as usize - base, core::mem::size_of_val(&s.bytes)),
+                ("created_ms", core::ptr::addr_of!(s.created_ms) as usize - base, core::mem::size_of_val(&s.created_ms)),
+                ("elapsed_ms", core::ptr::addr_of!(s.elapsed_ms) as usize - base, core::mem::size_of_val(&s.elapsed_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_store_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_store_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
+                ("next_job_id", core::ptr::addr_of!(s.next_job_id) as usize - base, core::mem::size_of_val(&s.next_job_id)),
+                ("next_generation", core::ptr::addr_of!(s.next_generation) as usize - base, core::mem::size_of_val(&s.next_generation)),
+                ("queues", core::ptr::addr_of!(s.queues) as usize - base, core::mem::size_of_val(&s.queues)),
+                ("jobs", core::ptr::addr_of!(s.jobs) as usize - base, core::mem::size_of_val(&s.jobs)),
+                ("kv_rows", core::ptr::addr_of!(s.kv_rows) as usize - base, core::mem::size_of_val(&s.kv_rows)),
+                ("flows", core::ptr::addr_of!(s.flows) as usize - base, core::mem::size_of_val(&s.flows)),
+                ("rows", core::ptr::addr_of!(s.rows) as usize - base, core::mem::size_of_val(&s.rows)),
             ],
         ));
     }
@@ -4560,6 +4882,52 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
+        let s = wq_flow_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_flow_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("options", core::ptr::addr_of!(s.options) as usize - base, core::mem::size_of_val(&s.options)),
+                ("status", core::ptr::addr_of!(s.status) as usize - base, core::mem::size_of_val(&s.status)),
+                ("on_complete", core::ptr::addr_of!(s.on_complete) as usize - base, core::mem::size_of_val(&s.on_complete)),
+                ("on_failure", core::ptr::addr_of!(s.on_failure) as usize - base, core::mem::size_of_val(&s.on_failure)),
+            ],
+        ));
+    }
+    {
+        let s = wq_key_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_key_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
+                ("until_ms", core::ptr::addr_of!(s.until_ms) as usize - base, core::mem::size_of_val(&s.until_ms)),
+            ],
+        ));
+    }
+    {
+        let s = wq_rate_key_record::init();
+        let base = core::ptr::addr_of!(s) as usize;
+        all.push((
+            "wq_rate_key_record",
+            core::mem::size_of_val(&s),
+            vec![
+                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
+                ("exceptions_count", core::ptr::addr_of!(s.exceptions_count) as usize - base, core::mem::size_of_val(&s.exceptions_count)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("used_ns", core::ptr::addr_of!(s.used_ns) as usize - base, core::mem::size_of_val(&s.used_ns)),
+                ("cool_until_ms", core::ptr::addr_of!(s.cool_until_ms) as usize - base, core::mem::size_of_val(&s.cool_until_ms)),
+                ("exceptions_ms", core::ptr::addr_of!(s.exceptions_ms) as usize - base, core::mem::size_of_val(&s.exceptions_ms)),
+            ],
+        ));
+    }
+    {
         let s = wq_export_item::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
@@ -4572,6 +4940,11 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
                 ("queue", core::ptr::addr_of!(s.queue) as usize - base, core::mem::size_of_val(&s.queue)),
                 ("job", core::ptr::addr_of!(s.job) as usize - base, core::mem::size_of_val(&s.job)),
                 ("kv", core::ptr::addr_of!(s.kv) as usize - base, core::mem::size_of_val(&s.kv)),
+                ("flow", core::ptr::addr_of!(s.flow) as usize - base, core::mem::size_of_val(&s.flow)),
+                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
+                ("done", core::ptr::addr_of!(s.done) as usize - base, core::mem::size_of_val(&s.done)),
+                ("rate_key", core::ptr::addr_of!(s.rate_key) as usize - base, core::mem::size_of_val(&s.rate_key)),
+                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
             ],
         ));
     }
@@ -4615,206 +4988,21 @@ pub(crate) fn layout() -> Vec<(&'static str, usize, Vec<(&'static str, usize, us
         ));
     }
     {
-        let s = wq_kv_options::init();
+        let s = wq_log_record::init();
         let base = core::ptr::addr_of!(s) as usize;
         all.push((
-            "wq_kv_options",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("ttl_ms", core::ptr::addr_of!(s.ttl_ms) as usize - base, core::mem::size_of_val(&s.ttl_ms)),
-                ("version", core::ptr::addr_of!(s.version) as usize - base, core::mem::size_of_val(&s.version)),
-                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
-            ],
-        ));
-    }
-    {
-        let s = wq_kv_query::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_kv_query",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("limit", core::ptr::addr_of!(s.limit) as usize - base, core::mem::size_of_val(&s.limit)),
-                ("prefix", core::ptr::addr_of!(s.prefix) as usize - base, core::mem::size_of_val(&s.prefix)),
-                ("after", core::ptr::addr_of!(s.after) as usize - base, core::mem::size_of_val(&s.after)),
-            ],
-        ));
-    }
-    {
-        let s = wq_kv_row::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_kv_row",
+            "wq_log_record",
             core::mem::size_of_val(&s),
             vec![
                 ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
                 ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("version", core::ptr::addr_of!(s.version) as usize - base, core::mem::size_of_val(&s.version)),
-                ("expires_ms", core::ptr::addr_of!(s.expires_ms) as usize - base, core::mem::size_of_val(&s.expires_ms)),
-                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
-                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
-            ],
-        ));
-    }
-    {
-        let s = wq_txn_op::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_txn_op",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
-                ("queue", core::ptr::addr_of!(s.queue) as usize - base, core::mem::size_of_val(&s.queue)),
-                ("spec", core::ptr::addr_of!(s.spec) as usize - base, core::mem::size_of_val(&s.spec)),
-                ("settle", core::ptr::addr_of!(s.settle) as usize - base, core::mem::size_of_val(&s.settle)),
-                ("key", core::ptr::addr_of!(s.key) as usize - base, core::mem::size_of_val(&s.key)),
-                ("value", core::ptr::addr_of!(s.value) as usize - base, core::mem::size_of_val(&s.value)),
-                ("delta", core::ptr::addr_of!(s.delta) as usize - base, core::mem::size_of_val(&s.delta)),
-                ("options", core::ptr::addr_of!(s.options) as usize - base, core::mem::size_of_val(&s.options)),
-            ],
-        ));
-    }
-    {
-        let s = wq_txn_result::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_txn_result",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("code", core::ptr::addr_of!(s.code) as usize - base, core::mem::size_of_val(&s.code)),
-                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
-                ("sum", core::ptr::addr_of!(s.sum) as usize - base, core::mem::size_of_val(&s.sum)),
-            ],
-        ));
-    }
-    {
-        let s = wq_key_use::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_key_use",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("id", core::ptr::addr_of!(s.id) as usize - base, core::mem::size_of_val(&s.id)),
-                ("payloads", core::ptr::addr_of!(s.payloads) as usize - base, core::mem::size_of_val(&s.payloads)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-            ],
-        ));
-    }
-    {
-        let s = wq_event_cursor::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_event_cursor",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("flags", core::ptr::addr_of!(s.flags) as usize - base, core::mem::size_of_val(&s.flags)),
-                ("epoch", core::ptr::addr_of!(s.epoch) as usize - base, core::mem::size_of_val(&s.epoch)),
-                ("sequence", core::ptr::addr_of!(s.sequence) as usize - base, core::mem::size_of_val(&s.sequence)),
-                ("dropped", core::ptr::addr_of!(s.dropped) as usize - base, core::mem::size_of_val(&s.dropped)),
-            ],
-        ));
-    }
-    {
-        let s = wq_store_event::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_store_event",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
-                ("sequence", core::ptr::addr_of!(s.sequence) as usize - base, core::mem::size_of_val(&s.sequence)),
                 ("lsn", core::ptr::addr_of!(s.lsn) as usize - base, core::mem::size_of_val(&s.lsn)),
-                ("at_ms", core::ptr::addr_of!(s.at_ms) as usize - base, core::mem::size_of_val(&s.at_ms)),
-                ("time_ms", core::ptr::addr_of!(s.time_ms) as usize - base, core::mem::size_of_val(&s.time_ms)),
-                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
-                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
-                ("count", core::ptr::addr_of!(s.count) as usize - base, core::mem::size_of_val(&s.count)),
-                ("attempt", core::ptr::addr_of!(s.attempt) as usize - base, core::mem::size_of_val(&s.attempt)),
-                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
-                ("queue_name_len", core::ptr::addr_of!(s.queue_name_len) as usize - base, core::mem::size_of_val(&s.queue_name_len)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("queue_name", core::ptr::addr_of!(s.queue_name) as usize - base, core::mem::size_of_val(&s.queue_name)),
-            ],
-        ));
-    }
-    {
-        let s = wq_queue_error::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_queue_error",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("kind", core::ptr::addr_of!(s.kind) as usize - base, core::mem::size_of_val(&s.kind)),
-                ("at_ms", core::ptr::addr_of!(s.at_ms) as usize - base, core::mem::size_of_val(&s.at_ms)),
-                ("job_id", core::ptr::addr_of!(s.job_id) as usize - base, core::mem::size_of_val(&s.job_id)),
-                ("generation", core::ptr::addr_of!(s.generation) as usize - base, core::mem::size_of_val(&s.generation)),
-                ("attempt", core::ptr::addr_of!(s.attempt) as usize - base, core::mem::size_of_val(&s.attempt)),
-                ("text_len", core::ptr::addr_of!(s.text_len) as usize - base, core::mem::size_of_val(&s.text_len)),
+                ("durable_lsn", core::ptr::addr_of!(s.durable_lsn) as usize - base, core::mem::size_of_val(&s.durable_lsn)),
+                ("offset", core::ptr::addr_of!(s.offset) as usize - base, core::mem::size_of_val(&s.offset)),
+                ("size_bytes", core::ptr::addr_of!(s.size_bytes) as usize - base, core::mem::size_of_val(&s.size_bytes)),
+                ("segment", core::ptr::addr_of!(s.segment) as usize - base, core::mem::size_of_val(&s.segment)),
+                ("type", core::ptr::addr_of!(s.r#type) as usize - base, core::mem::size_of_val(&s.r#type)),
                 ("text", core::ptr::addr_of!(s.text) as usize - base, core::mem::size_of_val(&s.text)),
-            ],
-        ));
-    }
-    {
-        let s = wq_job_explanation::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_job_explanation",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("state", core::ptr::addr_of!(s.state) as usize - base, core::mem::size_of_val(&s.state)),
-                ("causes", core::ptr::addr_of!(s.causes) as usize - base, core::mem::size_of_val(&s.causes)),
-                ("dead_reason", core::ptr::addr_of!(s.dead_reason) as usize - base, core::mem::size_of_val(&s.dead_reason)),
-                ("until_ms", core::ptr::addr_of!(s.until_ms) as usize - base, core::mem::size_of_val(&s.until_ms)),
-                ("ahead", core::ptr::addr_of!(s.ahead) as usize - base, core::mem::size_of_val(&s.ahead)),
-                ("ahead_exact", core::ptr::addr_of!(s.ahead_exact) as usize - base, core::mem::size_of_val(&s.ahead_exact)),
-                ("queue_status", core::ptr::addr_of!(s.queue_status) as usize - base, core::mem::size_of_val(&s.queue_status)),
-                ("slots_taken", core::ptr::addr_of!(s.slots_taken) as usize - base, core::mem::size_of_val(&s.slots_taken)),
-                ("slots_max", core::ptr::addr_of!(s.slots_max) as usize - base, core::mem::size_of_val(&s.slots_max)),
-                ("consumers_waiting", core::ptr::addr_of!(s.consumers_waiting) as usize - base, core::mem::size_of_val(&s.consumers_waiting)),
-                ("holder_id", core::ptr::addr_of!(s.holder_id) as usize - base, core::mem::size_of_val(&s.holder_id)),
-                ("holder_generation", core::ptr::addr_of!(s.holder_generation) as usize - base, core::mem::size_of_val(&s.holder_generation)),
-                ("holder_age_ms", core::ptr::addr_of!(s.holder_age_ms) as usize - base, core::mem::size_of_val(&s.holder_age_ms)),
-            ],
-        ));
-    }
-    {
-        let s = wq_queue_explanation::init();
-        let base = core::ptr::addr_of!(s) as usize;
-        all.push((
-            "wq_queue_explanation",
-            core::mem::size_of_val(&s),
-            vec![
-                ("struct_size", core::ptr::addr_of!(s.struct_size) as usize - base, core::mem::size_of_val(&s.struct_size)),
-                ("status", core::ptr::addr_of!(s.status) as usize - base, core::mem::size_of_val(&s.status)),
-                ("causes", core::ptr::addr_of!(s.causes) as usize - base, core::mem::size_of_val(&s.causes)),
-                ("reserved_0", core::ptr::addr_of!(s.reserved_0) as usize - base, core::mem::size_of_val(&s.reserved_0)),
-                ("leasable", core::ptr::addr_of!(s.leasable) as usize - base, core::mem::size_of_val(&s.leasable)),
-                ("oldest_ready_age_ms", core::ptr::addr_of!(s.oldest_ready_age_ms) as usize - base, core::mem::size_of_val(&s.oldest_ready_age_ms)),
-                ("slots_taken", core::ptr::addr_of!(s.slots_taken) as usize - base, core::mem::size_of_val(&s.slots_taken)),
-                ("slots_max", core::ptr::addr_of!(s.slots_max) as usize - base, core::mem::size_of_val(&s.slots_max)),
-                ("consumers_waiting", core::ptr::addr_of!(s.consumers_waiting) as usize - base, core::mem::size_of_val(&s.consumers_waiting)),
-                ("holder_id", core::ptr::addr_of!(s.holder_id) as usize - base, core::mem::size_of_val(&s.holder_id)),
-                ("holder_generation", core::ptr::addr_of!(s.holder_generation) as usize - base, core::mem::size_of_val(&s.holder_generation)),
-                ("holder_age_ms", core::ptr::addr_of!(s.holder_age_ms) as usize - base, core::mem::size_of_val(&s.holder_age_ms)),
-                ("enqueue_rate_1m", core::ptr::addr_of!(s.enqueue_rate_1m) as usize - base, core::mem::size_of_val(&s.enqueue_rate_1m)),
-                ("enqueue_rate_5m", core::ptr::addr_of!(s.enqueue_rate_5m) as usize - base, core::mem::size_of_val(&s.enqueue_rate_5m)),
-                ("lease_rate_1m", core::ptr::addr_of!(s.lease_rate_1m) as usize - base, core::mem::size_of_val(&s.lease_rate_1m)),
-                ("lease_rate_5m", core::ptr::addr_of!(s.lease_rate_5m) as usize - base, core::mem::size_of_val(&s.lease_rate_5m)),
-                ("ack_rate_1m", core::ptr::addr_of!(s.ack_rate_1m) as usize - base, core::mem::size_of_val(&s.ack_rate_1m)),
-                ("ack_rate_5m", core::ptr::addr_of!(s.ack_rate_5m) as usize - base, core::mem::size_of_val(&s.ack_rate_5m)),
-                ("parked", core::ptr::addr_of!(s.parked) as usize - base, core::mem::size_of_val(&s.parked)),
-                ("rate_wait_ms", core::ptr::addr_of!(s.rate_wait_ms) as usize - base, core::mem::size_of_val(&s.rate_wait_ms)),
             ],
         ));
     }
@@ -4839,59 +5027,6 @@ extern "C" {
         p: *mut c_void,
         size: usize,
     );
-
-    /// Version of the library as major << 16 | minor << 8 | patch.
-    /// Differs from the header's macros when program and library were built apart.
-    ///
-    /// Returns: the number.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_version(
-    ) -> u32;
-
-    /// Version of the library as text, "0.1.0".
-    ///
-    /// Returns: a constant string, never NULL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: the library; never free it.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_version_string(
-    ) -> *const c_char;
-
-    /// Version of the format on disk that the library writes (docs/FORMAT.md). A store of a
-    /// newer format
-    /// is WQ_E_VERSION.
-    ///
-    /// Returns: the number.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_format_version(
-    ) -> u32;
-
-    /// One line on how the library was built: version, commit, compiler, versions of its
-    /// libraries.
-    /// For people and bug reports; the form may change.
-    ///
-    /// Returns: a constant string, never NULL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: the library; never free it.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_build_info(
-    ) -> *const c_char;
 
     /// One line of English about a code.
     /// A code that the library does not know gives a generic text.
@@ -4962,6 +5097,59 @@ extern "C" {
     pub fn wq_error_is_fatal(
         code: i32,
     ) -> i32;
+
+    /// Version of the library as major << 16 | minor << 8 | patch.
+    /// Differs from the header's macros when program and library were built apart.
+    ///
+    /// Returns: the number.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_version(
+    ) -> u32;
+
+    /// Version of the library as text, "0.1.0".
+    ///
+    /// Returns: a constant string, never NULL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: the library; never free it.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_version_string(
+    ) -> *const c_char;
+
+    /// Version of the format on disk that the library writes (docs/FORMAT.md). A store of a
+    /// newer format
+    /// is WQ_E_VERSION.
+    ///
+    /// Returns: the number.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_format_version(
+    ) -> u32;
+
+    /// One line on how the library was built: version, commit, compiler, versions of its
+    /// libraries.
+    /// For people and bug reports; the form may change.
+    ///
+    /// Returns: a constant string, never NULL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: the library; never free it.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_build_info(
+    ) -> *const c_char;
 
     /// Open the store in directory `path`, creating it if it is not there. Use the macro
     /// wq_store_open,
@@ -5035,29 +5223,6 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush,
-    /// checkpoint.
-    /// Needed with WQ_OPEN_NO_THREADS; without it the store does all that by itself, and the
-    /// answer is
-    /// WQ_E_UNSUPPORTED.
-    /// *next_due_ms (may be NULL) tells how long nothing will be due: 0 means call again at
-    /// once, -1
-    /// that nothing is planned. A change by another call can make something due earlier.
-    ///
-    /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
-    /// WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: none promised; what it flushes is told by wq_store_get_stats.
-    /// Thread: any.
-    /// Blocks: for disk I/O only.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_tick(
-        store: *mut wq_store,
-        next_due_ms: *mut i64,
-        err: *mut wq_error,
-    ) -> i32;
-
     /// Flush everything that was changed before the call, at whatever level, to WQ_POWER.
     ///
     /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED,
@@ -5111,6 +5276,45 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
+    /// Do a bounded piece of maintenance: reclaim expired leases, promote due jobs, flush,
+    /// checkpoint.
+    /// Needed with WQ_OPEN_NO_THREADS; without it the store does all that by itself, and the
+    /// answer is
+    /// WQ_E_UNSUPPORTED.
+    /// *next_due_ms (may be NULL) tells how long nothing will be due: 0 means call again at
+    /// once, -1
+    /// that nothing is planned. A change by another call can make something due earlier.
+    ///
+    /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+    /// WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: none promised; what it flushes is told by wq_store_get_stats.
+    /// Thread: any.
+    /// Blocks: for disk I/O only.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_tick(
+        store: *mut wq_store,
+        next_due_ms: *mut i64,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// What opening this store found and did.
+    /// Does not change while the store is open.
+    ///
+    /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_get_recovery(
+        store: *mut wq_store,
+        recovery: *mut wq_recovery,
+        err: *mut wq_error,
+    ) -> i32;
+
     /// Read the figures of the store.
     /// All figures of one call belong to one moment, except those of the log.
     /// Works on a poisoned store.
@@ -5128,19 +5332,25 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// What opening this store found and did.
-    /// Does not change while the store is open.
+    /// Check the whole open store: each job is in one state, each index entry has its job and
+    /// each job
+    /// its entries, all counts equal what is there, all checksums are right.
+    /// Makes a checkpoint first, so that all is read from where the next open reads it. Repairs
+    /// nothing.
+    /// Other calls on the store wait meanwhile.
     ///
-    /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_INTERNAL.
+    /// Returns: WQ_OK; WQ_E_CORRUPT (report->problems is not 0; the message is the first);
+    /// WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: none.
     /// Thread: any.
-    /// Blocks: no.
+    /// Blocks: as long as it takes to read all.
     /// Owns: nothing.
     /// Since: 0.1.
     /// Stability: stable.
-    pub fn wq_store_get_recovery(
+    pub fn wq_store_verify(
         store: *mut wq_store,
-        recovery: *mut wq_recovery,
+        report: *mut wq_verify_report,
         err: *mut wq_error,
     ) -> i32;
 
@@ -5188,7 +5398,7 @@ extern "C" {
         name: *mut wq_bytes,
     ) -> i32;
 
-    /// Free a list and set *list to NULL. The store may be closed already.
+    /// Free a list and set *list to NULL.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -5200,111 +5410,6 @@ extern "C" {
     pub fn wq_list_free(
         list: *mut *mut wq_list,
     );
-
-    /// Check the whole open store: each job is in one state, each index entry has its job and
-    /// each job
-    /// its entries, all counts equal what is there, all checksums are right.
-    /// Makes a checkpoint first, so that all is read from where the next open reads it. Repairs
-    /// nothing.
-    /// Other calls on the store wait meanwhile.
-    ///
-    /// Returns: WQ_OK; WQ_E_CORRUPT (report->problems is not 0; the message is the first);
-    /// WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: as long as it takes to read all.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_verify(
-        store: *mut wq_store,
-        report: *mut wq_verify_report,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Copy the open store into `directory`, which is made, or is there and empty. Producers and
-    /// workers
-    /// go on meanwhile. The backup is the store as of one moment after the call began:
-    /// report->lsn.
-    /// What was acknowledged at WQ_POWER before the call is in it, also all else that was
-    /// applied
-    /// before. A backup that is not finished has no manifest and is refused by all that read it;
-    /// after a
-    /// failure the directory is as it was, or the message says what was left.
-    /// Whatever goes wrong, the store is not harmed. It keeps replaced tables until the end, and
-    /// needs
-    /// room for them. One backup at a time runs, others wait. `report` may be NULL.
-    ///
-    /// Returns: WQ_OK; WQ_CANCELLED (options->cancel, or options->progress said so);
-    /// WQ_E_INVALID (path, directory not empty), WQ_E_TOO_LARGE (path), WQ_E_UNSUPPORTED,
-    /// WQ_E_NOT_FOUND (no parent directory), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE (no room
-    /// for it beside disk_reserve_bytes), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
-    /// Durability: OK means that the whole backup is on its device.
-    /// Thread: any.
-    /// Blocks: as long as it takes to copy.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_backup(
-        store: *mut wq_store,
-        directory: *const c_char,
-        options: *const wq_backup_options,
-        report: *mut wq_backup_report,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Check the backup in `directory`: it is complete, and each byte is as it was written.
-    /// Reads only. `report` may be NULL.
-    ///
-    /// Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
-    /// WQ_E_NOT_FOUND (no backup there), WQ_E_VERSION (of a newer library), WQ_E_CORRUPT
-    /// (damaged or unfinished; the message names the file), WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: as long as it takes to read all.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_backup_verify(
-        directory: *const c_char,
-        options: *const wq_backup_options,
-        report: *mut wq_backup_report,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Make the store `path` from the backup in `directory`. The path must not be there, or be
-    /// an empty
-    /// directory. First the whole backup is checked; then the store is built in PATH.restoring
-    /// and gets
-    /// its name when it is complete and on the device. A failure leaves no store; what a killed
-    /// restore
-    /// left in PATH.restoring is removed by the next one.
-    /// The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens
-    /// handed out
-    /// later than the backup are refused there. Job ids behind the backup may be given out a
-    /// second
-    /// time. The backup stays as it is. `report` may be NULL.
-    ///
-    /// Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID (path, or path in use), WQ_E_TOO_LARGE,
-    /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no backup there, no parent directory), WQ_E_VERSION,
-    /// WQ_E_CORRUPT (the backup is damaged or unfinished; nothing was made), WQ_E_LOCKED
-    /// (another restore is at it), WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
-    /// Durability: OK means that the whole store is on the device.
-    /// Thread: any.
-    /// Blocks: as long as it takes to copy.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_backup_restore(
-        directory: *const c_char,
-        path: *const c_char,
-        options: *const wq_backup_options,
-        report: *mut wq_backup_report,
-        err: *mut wq_error,
-    ) -> i32;
 
     /// Get a handle on a queue, declaring the queue if it is not there.
     /// `config` (NULL: all defaults) sets the fields that it names in a queue that is declared
@@ -5335,7 +5440,6 @@ extern "C" {
 
     /// Close a queue handle and set *queue to NULL. The queue itself is untouched.
     /// A thread that waits in wq_lease on this handle returns WQ_E_CLOSED.
-    /// The store may be closed already.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -5599,96 +5703,6 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Remove a job of this queue that is ready, delayed, leased or running.
-    /// A leased or running one loses its lease and frees its place in max_running: the worker
-    /// learns it
-    /// from its next call, where extend, confirm, progress and every settle answer WQ_STALE (and
-    /// wq_job_get WQ_E_NOT_FOUND, while after a lease that ran out it still finds the job). Dead
-    /// letters
-    /// are left to wq_dead_remove.
-    ///
-    /// Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue:
-    /// ended, removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_POWER.
-    /// Thread: any.
-    /// Blocks: for durability, and for a disk read if the job is not in memory.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_job_cancel(
-        queue: *mut wq_queue,
-        id: u64,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Read one job of this queue, in whatever state, as a batch of one.
-    ///
-    /// Returns: WQ_OK with *batch set; else *batch is NULL: WQ_E_NOT_FOUND (no such job in this
-    /// queue: ended, removed, another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: for a disk read if the job is not in memory.
-    /// Owns: the caller frees *batch with wq_batch_free.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_job_get(
-        queue: *mut wq_queue,
-        id: u64,
-        batch: *mut *mut wq_batch,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the
-    /// new
-    /// priority, as if it became ready now; one that has that priority already keeps its place.
-    ///
-    /// Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased,
-    /// running or dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no
-    /// such job in this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID
-    /// (priority), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_POWER.
-    /// Thread: any.
-    /// Blocks: for durability, and for a disk read if the job is not in memory.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_job_reprioritise(
-        queue: *mut wq_queue,
-        id: u64,
-        priority: u32,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Leave a note with a job that is held: how far it is, or where the next attempt should go
-    /// on. Any
-    /// bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as
-    /// `progress`
-    /// of wq_job, it stays with the job over retries, death and replay until it is replaced.
-    ///
-    /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
-    /// (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_PROCESS.
-    /// Thread: any.
-    /// Blocks: for durability.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_job_progress(
-        queue: *mut wq_queue,
-        id: u64,
-        generation: u64,
-        note: *const c_void,
-        note_len: usize,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
-
     /// Take up to max_jobs ready jobs from the given queues, and lease each.
     /// The queues are asked in the order given: a later one only gives what the earlier ones
     /// left.
@@ -5771,8 +5785,7 @@ extern "C" {
         header: *mut wq_header,
     ) -> i32;
 
-    /// Free a batch and set *batch to NULL. Leases are not touched. The store may be closed
-    /// already.
+    /// Free a batch and set *batch to NULL. Leases are not touched.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -5784,62 +5797,6 @@ extern "C" {
     pub fn wq_batch_free(
         batch: *mut *mut wq_batch,
     );
-
-    /// Say that a leased job has been delivered and is being worked on: leased -> running.
-    /// A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It
-    /// keeps its
-    /// place in max_running. Confirming a running job again sets its deadline anew.
-    ///
-    /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id,
-    /// another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
-    /// WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_POWER.
-    /// Thread: any.
-    /// Blocks: for durability.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_confirm(
-        queue: *mut wq_queue,
-        id: u64,
-        generation: u64,
-        run_ms: i64,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's
-    /// lease_ms),
-    /// in one change.
-    /// A lease past its deadline that was not reclaimed yet is extended like any other. A
-    /// running job
-    /// without a deadline stays without one.
-    /// codes (may be NULL) is an array of n: WQ_OK, WQ_STALE, WQ_CANCELLED (its flow was
-    /// cancelled, it
-    /// should stop; the lease stays as it is) or WQ_E_NOT_FOUND for each token. One that is
-    /// refused does
-    /// not stop the others.
-    ///
-    /// Returns: WQ_OK (all extended); else the code of the first token that was not, the others
-    /// being extended: WQ_STALE, WQ_CANCELLED, WQ_E_NOT_FOUND (no such id, another queue's job);
-    /// or with nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
-    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_PROCESS.
-    /// Thread: any.
-    /// Blocks: for durability.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_extend(
-        queue: *mut wq_queue,
-        tokens: *const wq_token,
-        n: usize,
-        lease_ms: i64,
-        codes: *mut i32,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
 
     /// Settle: the job is done and goes.
     ///
@@ -5887,6 +5844,29 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
+    /// Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts
+    /// are
+    /// left. The error text is any bytes; it is cut to the limit and kept.
+    ///
+    /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+    /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default that of the queue.
+    /// Thread: any.
+    /// Blocks: for durability.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_fail(
+        queue: *mut wq_queue,
+        id: u64,
+        generation: u64,
+        error: *const c_void,
+        error_len: usize,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
     /// Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not
     /// counted.
     /// It is ready again after delay_ms, at the tail of its priority, or at the head with
@@ -5911,25 +5891,58 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts
-    /// are
-    /// left. The error text is any bytes; it is cut to the limit and kept.
+    /// Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's
+    /// lease_ms),
+    /// in one change.
+    /// A lease past its deadline that was not reclaimed yet is extended like any other. A
+    /// running job
+    /// without a deadline stays without one.
+    /// codes (may be NULL) is an array of n: WQ_OK, WQ_STALE, WQ_CANCELLED (its flow was
+    /// cancelled, it
+    /// should stop; the lease stays as it is) or WQ_E_NOT_FOUND for each token. One that is
+    /// refused does
+    /// not stop the others.
     ///
-    /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default that of the queue.
+    /// Returns: WQ_OK (all extended); else the code of the first token that was not, the others
+    /// being extended: WQ_STALE, WQ_CANCELLED, WQ_E_NOT_FOUND (no such id, another queue's job);
+    /// or with nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
+    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_PROCESS.
     /// Thread: any.
     /// Blocks: for durability.
     /// Owns: nothing.
     /// Since: 0.1.
     /// Stability: stable.
-    pub fn wq_fail(
+    pub fn wq_extend(
+        queue: *mut wq_queue,
+        tokens: *const wq_token,
+        n: usize,
+        lease_ms: i64,
+        codes: *mut i32,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Say that a leased job has been delivered and is being worked on: leased -> running.
+    /// A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It
+    /// keeps its
+    /// place in max_running. Confirming a running job again sets its deadline anew.
+    ///
+    /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id,
+    /// another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
+    /// WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_POWER.
+    /// Thread: any.
+    /// Blocks: for durability.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_confirm(
         queue: *mut wq_queue,
         id: u64,
         generation: u64,
-        error: *const c_void,
-        error_len: usize,
+        run_ms: i64,
         call: *mut wq_call,
         err: *mut wq_error,
     ) -> i32;
@@ -5956,6 +5969,143 @@ extern "C" {
         n: usize,
         item_size: usize,
         codes: *mut i32,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Make a cancel token. One token may serve any number of calls, of any store, at the same
+    /// time.
+    ///
+    /// Returns: WQ_OK with *cancel set; else *cancel is NULL: WQ_E_INVALID, WQ_E_NO_MEMORY,
+    /// WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: the caller frees it with wq_cancel_free.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cancel_new(
+        cancel: *mut *mut wq_cancel,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one
+    /// before it
+    /// does anything. Takes locks: a signal handler leaves it to a thread (self-pipe, signalfd).
+    /// A call
+    /// that has its jobs already returns them. It stays fired. Firing NULL or twice does nothing
+    /// more.
+    ///
+    /// Returns: nothing.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cancel_fire(
+        cancel: *mut wq_cancel,
+    );
+
+    /// Free a token and set *cancel to NULL. Does not fire it.
+    ///
+    /// Returns: nothing.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: until the calls that use it have returned.
+    /// Owns: frees *cancel.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cancel_free(
+        cancel: *mut *mut wq_cancel,
+    );
+
+    /// Read one job of this queue, in whatever state, as a batch of one.
+    ///
+    /// Returns: WQ_OK with *batch set; else *batch is NULL: WQ_E_NOT_FOUND (no such job in this
+    /// queue: ended, removed, another queue's, or queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: for a disk read if the job is not in memory.
+    /// Owns: the caller frees *batch with wq_batch_free.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_job_get(
+        queue: *mut wq_queue,
+        id: u64,
+        batch: *mut *mut wq_batch,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Remove a job of this queue that is ready, delayed, leased or running.
+    /// A leased or running one loses its lease and frees its place in max_running: the worker
+    /// learns it
+    /// from its next call, where extend, confirm, progress and every settle answer WQ_STALE (and
+    /// wq_job_get WQ_E_NOT_FOUND, while after a lease that ran out it still finds the job). Dead
+    /// letters
+    /// are left to wq_dead_remove.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue:
+    /// ended, removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_POWER.
+    /// Thread: any.
+    /// Blocks: for durability, and for a disk read if the job is not in memory.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_job_cancel(
+        queue: *mut wq_queue,
+        id: u64,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Give a ready or delayed job another priority, 0..255. A ready one goes to the tail of the
+    /// new
+    /// priority, as if it became ready now; one that has that priority already keeps its place.
+    ///
+    /// Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased,
+    /// running or dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no
+    /// such job in this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID
+    /// (priority), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_POWER.
+    /// Thread: any.
+    /// Blocks: for durability, and for a disk read if the job is not in memory.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_job_reprioritise(
+        queue: *mut wq_queue,
+        id: u64,
+        priority: u32,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Leave a note with a job that is held: how far it is, or where the next attempt should go
+    /// on. Any
+    /// bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as
+    /// `progress`
+    /// of wq_job, it stays with the job over retries, death and replay until it is replaced.
+    ///
+    /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
+    /// (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_PROCESS.
+    /// Thread: any.
+    /// Blocks: for durability.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_job_progress(
+        queue: *mut wq_queue,
+        id: u64,
+        generation: u64,
+        note: *const c_void,
+        note_len: usize,
         call: *mut wq_call,
         err: *mut wq_error,
     ) -> i32;
@@ -6051,6 +6201,26 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
+    /// Remove all dead letters of the queue for ever, in one change.
+    /// The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how
+    /// many.
+    ///
+    /// Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID,
+    /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: by `call`; default WQ_POWER.
+    /// Thread: any.
+    /// Blocks: for durability.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_dead_purge(
+        queue: *mut wq_queue,
+        removed: *mut u64,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
     /// Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay
     /// does.
     /// Works in steps of some hundred, others go on meanwhile; a letter that dies after the call
@@ -6097,24 +6267,81 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Remove all dead letters of the queue for ever, in one change.
-    /// The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how
-    /// many.
+    /// Open a completion queue. Calls with wq_call.cq do not wait for durability; their arrival
+    /// is
+    /// polled here, so that one thread can have thousands of changes under way.
     ///
-    /// Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID,
-    /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: by `call`; default WQ_POWER.
+    /// Returns: WQ_OK with *cq set; else *cq is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_MEMORY, WQ_E_IO (no file descriptor left), WQ_E_INTERNAL.
+    /// Durability: none.
     /// Thread: any.
-    /// Blocks: for durability.
+    /// Blocks: no.
+    /// Owns: the caller closes *cq with wq_cq_close.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cq_open(
+        store: *mut wq_store,
+        cq: *mut *mut wq_cq,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes
+    /// they
+    /// tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED.
+    ///
+    /// Returns: nothing.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: until pollers have left.
+    /// Owns: frees *cq.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cq_close(
+        cq: *mut *mut wq_cq,
+    );
+
+    /// Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the
+    /// first.
+    /// Each change gives exactly one event. Events of changes that were made one after another
+    /// at the
+    /// same level come in that order. When the store fails or closes, changes that are not
+    /// durable by
+    /// then give their events with the error. *count is how many were taken.
+    /// With WQ_OPEN_NO_THREADS a poll that has to wait does the flushing itself.
+    ///
+    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait);
+    /// WQ_E_INVALID, WQ_E_CLOSED (closed, and no event left), WQ_E_FORKED, WQ_E_INTERNAL.
+    /// Durability: an event with WQ_OK means that its change has reached the level its call
+    /// asked for.
+    /// Thread: any.
+    /// Blocks: up to timeout_ms.
     /// Owns: nothing.
     /// Since: 0.1.
     /// Stability: stable.
-    pub fn wq_dead_purge(
-        queue: *mut wq_queue,
-        removed: *mut u64,
-        call: *mut wq_call,
+    pub fn wq_cq_poll(
+        cq: *mut wq_cq,
+        events: *mut wq_event,
+        n: usize,
+        event_size: usize,
+        timeout_ms: i64,
+        count: *mut usize,
         err: *mut wq_error,
+    ) -> i32;
+
+    /// A file descriptor that is readable while events wait, for poll, epoll and event loops.
+    /// wq_cq_poll makes it unreadable when it takes the last event. Do not read, write or close
+    /// it; it
+    /// ends with wq_cq_close.
+    ///
+    /// Returns: the descriptor, 0 or more; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: the completion queue owns it.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_cq_eventfd(
+        cq: *mut wq_cq,
     ) -> i32;
 
     /// Which job holds this key; for an idempotency key: which job a further enqueue would
@@ -6292,222 +6519,6 @@ extern "C" {
         count: *mut usize,
         err: *mut wq_error,
     ) -> i32;
-
-    /// Settle a job as done, with a result that is kept in the history of the queue. A queue
-    /// that keeps
-    /// no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
-    ///
-    /// Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB), WQ_E_NO_KEY (a result that can not
-    /// be sealed).
-    /// Durability: by `call`; default that of the queue.
-    /// Thread: any.
-    /// Blocks: for durability.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_ack_result(
-        queue: *mut wq_queue,
-        id: u64,
-        generation: u64,
-        result: *const c_void,
-        result_len: usize,
-        call: *mut wq_call,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Read one acked job of this queue. *result is a copy of the view in *job: free it with
-    /// wq_list_free.
-    ///
-    /// Returns: WQ_OK; else *result is NULL: WQ_E_NOT_FOUND (not acked, not kept (any more), or
-    /// queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: for disk reads.
-    /// Owns: the caller frees *result with wq_list_free; job->result is a view into it.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_history_get(
-        queue: *mut wq_queue,
-        id: u64,
-        job: *mut wq_done_job,
-        result: *mut *mut wq_list,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// List the acked jobs of this queue, newest first, page by page: up to n into `jobs`,
-    /// job_size is
-    /// sizeof jobs[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no
-    /// more.
-    /// *count is how many were told, which may be none though there are more.
-    ///
-    /// Returns: WQ_OK; else *results is NULL: WQ_E_INVALID (also n over 1,000), WQ_E_NOT_FOUND
-    /// (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
-    /// WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: for disk reads.
-    /// Owns: the caller frees *results with wq_list_free; each job's result is a view into it.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_history_list(
-        queue: *mut wq_queue,
-        cursor: *mut u64,
-        jobs: *mut wq_done_job,
-        n: usize,
-        job_size: usize,
-        count: *mut usize,
-        results: *mut *mut wq_list,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Tell which keys the store has and needs, by id. Reads all that is stored, after a
-    /// checkpoint.
-    /// *count is how many there are; the first `n` of them are written to `uses`, which may be
-    /// NULL for
-    /// none. use_size is sizeof uses[0].
-    ///
-    /// Returns: WQ_OK, WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_CORRUPT, WQ_E_IO,
-    /// WQ_E_NO_SPACE, WQ_E_POISONED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: for the checkpoint and the reading.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_get_keys(
-        store: *mut wq_store,
-        uses: *mut wq_key_use,
-        n: usize,
-        use_size: usize,
-        count: *mut usize,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Open a completion queue. Calls with wq_call.cq do not wait for durability; their arrival
-    /// is
-    /// polled here, so that one thread can have thousands of changes under way.
-    ///
-    /// Returns: WQ_OK with *cq set; else *cq is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO (no file descriptor left), WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: the caller closes *cq with wq_cq_close.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cq_open(
-        store: *mut wq_store,
-        cq: *mut *mut wq_cq,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Close a completion queue and set *cq to NULL. Events not polled are dropped; the changes
-    /// they
-    /// tell of go their way. A thread in wq_cq_poll returns WQ_E_CLOSED. The store may be closed
-    /// already.
-    ///
-    /// Returns: nothing.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: until pollers have left.
-    /// Owns: frees *cq.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cq_close(
-        cq: *mut *mut wq_cq,
-    );
-
-    /// Take up to `n` events; event_size is sizeof events[0]. Waits up to timeout_ms for the
-    /// first.
-    /// Each change gives exactly one event. Events of changes that were made one after another
-    /// at the
-    /// same level come in that order. When the store fails or closes, changes that are not
-    /// durable by
-    /// then give their events with the error. *count is how many were taken.
-    /// With WQ_OPEN_NO_THREADS a poll that has to wait does the flushing itself.
-    ///
-    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait);
-    /// WQ_E_INVALID, WQ_E_CLOSED (closed, and no event left), WQ_E_FORKED, WQ_E_INTERNAL.
-    /// Durability: an event with WQ_OK means that its change has reached the level its call
-    /// asked for.
-    /// Thread: any.
-    /// Blocks: up to timeout_ms.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cq_poll(
-        cq: *mut wq_cq,
-        events: *mut wq_event,
-        n: usize,
-        event_size: usize,
-        timeout_ms: i64,
-        count: *mut usize,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// A file descriptor that is readable while events wait, for poll, epoll and event loops.
-    /// wq_cq_poll makes it unreadable when it takes the last event. Do not read, write or close
-    /// it; it
-    /// ends with wq_cq_close.
-    ///
-    /// Returns: the descriptor, 0 or more; WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: the completion queue owns it.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cq_eventfd(
-        cq: *mut wq_cq,
-    ) -> i32;
-
-    /// Make a cancel token. One token may serve any number of calls, of any store, at the same
-    /// time.
-    ///
-    /// Returns: WQ_OK with *cancel set; else *cancel is NULL: WQ_E_INVALID, WQ_E_NO_MEMORY,
-    /// WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: the caller frees it with wq_cancel_free.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cancel_new(
-        cancel: *mut *mut wq_cancel,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Fire the token: calls that wait with it return WQ_CANCELLED, and so does each later one
-    /// before it
-    /// does anything. Takes locks: a signal handler leaves it to a thread (self-pipe, signalfd).
-    /// A call
-    /// that has its jobs already returns them. It stays fired. Firing NULL or twice does nothing
-    /// more.
-    ///
-    /// Returns: nothing.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: no.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cancel_fire(
-        cancel: *mut wq_cancel,
-    );
-
-    /// Free a token and set *cancel to NULL. Does not fire it.
-    ///
-    /// Returns: nothing.
-    /// Durability: none.
-    /// Thread: any.
-    /// Blocks: until the calls that use it have returned.
-    /// Owns: frees *cancel.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_cancel_free(
-        cancel: *mut *mut wq_cancel,
-    );
 
     /// Make a schedule, or replace the one of that name: from now on the clock enqueues its job
     /// into
@@ -6702,7 +6713,7 @@ extern "C" {
         cron: *mut wq_cron,
     ) -> i32;
 
-    /// Free a list and set *crons to NULL. The store may be closed already.
+    /// Free a list and set *crons to NULL.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -6739,187 +6750,71 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Read the log of the store in directory `path` from its oldest record, and call `visit`
-    /// for each.
-    /// Reads only. Holds the lock of the store meanwhile, so the store must not be open.
-    /// An unfinished tail, which the next open would cut off, ends the scan like the end of the
-    /// log.
+    /// Settle a job as done, with a result that is kept in the history of the queue. A queue
+    /// that keeps
+    /// no history (wq_queue_config.keep_done_count, keep_done_age_ms) drops it.
     ///
-    /// Returns: WQ_OK (end of the log); WQ_CANCELLED (visit returned other than 0);
-    /// WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (no store there), WQ_E_LOCKED (open),
-    /// WQ_E_VERSION, WQ_E_CORRUPT (damage that is no unfinished tail; the message says where),
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: callback; `visit` runs on the calling thread and may call anything, but not open
-    /// this store.
-    /// Blocks: for disk reads and for `visit`.
-    /// Owns: the record is valid during the callback only.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_log_scan(
-        path: *const c_char,
-        visit: wq_log_visit,
-        ctx: *mut c_void,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the
-    /// store,
-    /// then its queues, then the kv rows (of a whole store only) by key, then the jobs. The
-    /// leased,
-    /// running, ready and dead jobs of each queue come in their order, those with a lease in
-    /// front of
-    /// the ready ones of their priority; the delayed jobs of all queues come last, by due time.
-    /// Makes a
-    /// checkpoint first. Other calls go on meanwhile; the disk space of what they remove comes
-    /// back when
-    /// the export has ended.
-    ///
-    /// Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished
-    /// import); WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: OK means that what was told is on the device.
-    /// Thread: callback; `visit` runs on the calling thread and may call anything but close the
-    /// store.
-    /// Blocks: for disk reads and for `visit`.
-    /// Owns: the records are valid during the callback only.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_export(
-        store: *mut wq_store,
-        name: *const c_void,
-        name_len: usize,
-        visit: wq_export_visit,
-        ctx: *mut c_void,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Begin an import into a store that never had a queue.
-    /// Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a
-    /// reopen:
-    /// a store that is only half there is of no use, remove it and import again.
-    ///
-    /// Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
-    /// WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
-    /// Durability: OK means that it survives power loss.
+    /// Returns: as wq_ack, and WQ_E_TOO_LARGE (over 1 MiB), WQ_E_NO_KEY (a result that can not
+    /// be sealed).
+    /// Durability: by `call`; default that of the queue.
     /// Thread: any.
-    /// Blocks: for one flush.
+    /// Blocks: for durability.
     /// Owns: nothing.
     /// Since: 0.1.
     /// Stability: stable.
-    pub fn wq_import_begin(
-        store: *mut wq_store,
-        record: *const wq_store_record,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Bring a queue in. The handle serves wq_import_jobs at once and all else after
-    /// wq_import_end.
-    ///
-    /// Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or
-    /// the name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a
-    /// schedule).
-    /// Durability: that of wq_import_end.
-    /// Thread: any.
-    /// Blocks: for disk I/O only.
-    /// Owns: the caller closes *queue.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_import_queue(
-        store: *mut wq_store,
-        record: *const wq_queue_record,
-        queue: *mut *mut wq_queue,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0].
-    /// All or
-    /// none. They keep their ids, generations, counts and times. Jobs that were leased or
-    /// running become
-    /// ready with their attempts: no lease survives a move.
-    ///
-    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is
-    /// there, or is not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
-    /// WQ_E_NO_KEY (ENCRYPTION).
-    /// Durability: that of wq_import_end.
-    /// Thread: any.
-    /// Blocks: for disk I/O, and for room.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_import_jobs(
+    pub fn wq_ack_result(
         queue: *mut wq_queue,
-        jobs: *const wq_job_record,
+        id: u64,
+        generation: u64,
+        result: *const c_void,
+        result_len: usize,
+        call: *mut wq_call,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Read one acked job of this queue. *result is a copy of the view in *job: free it with
+    /// wq_list_free.
+    ///
+    /// Returns: WQ_OK; else *result is NULL: WQ_E_NOT_FOUND (not acked, not kept (any more), or
+    /// queue deleted), WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_CORRUPT, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: for disk reads.
+    /// Owns: the caller frees *result with wq_list_free; job->result is a view into it.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_history_get(
+        queue: *mut wq_queue,
+        id: u64,
+        job: *mut wq_done_job,
+        result: *mut *mut wq_list,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// List the acked jobs of this queue, newest first, page by page: up to n into `jobs`,
+    /// job_size is
+    /// sizeof jobs[0]. *cursor is 0 for the first page; it is moved on, and 0 when there is no
+    /// more.
+    /// *count is how many were told, which may be none though there are more.
+    ///
+    /// Returns: WQ_OK; else *results is NULL: WQ_E_INVALID (also n over 1,000), WQ_E_NOT_FOUND
+    /// (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+    /// WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: for disk reads.
+    /// Owns: the caller frees *results with wq_list_free; each job's result is a view into it.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_history_list(
+        queue: *mut wq_queue,
+        cursor: *mut u64,
+        jobs: *mut wq_done_job,
         n: usize,
         job_size: usize,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose
-    /// time
-    /// has come counts as not there.
-    ///
-    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is
-    /// there), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: that of wq_import_end.
-    /// Thread: any.
-    /// Blocks: for disk I/O, and for room.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_import_kv(
-        store: *mut wq_store,
-        rows: *const wq_kv_record,
-        n: usize,
-        row_size: usize,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// End the import: the store is open for use.
-    ///
-    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
-    /// Durability: OK means that all of the import survives power loss.
-    /// Thread: any.
-    /// Blocks: for one flush.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_import_end(
-        store: *mut wq_store,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// Look at the store in directory `path`, however damaged, and tell what is whole, what is
-    /// damaged
-    /// and how many jobs can be read. With a `new_path` all of them are written into a new store
-    /// there.
-    /// The damaged store is only read, and locked meanwhile; nothing may be at new_path. Jobs of
-    /// which
-    /// the last records are missing are kept as they were before: they may run again.
-    /// `visit` and `report` may be NULL. A temporary directory of the system is used for links.
-    ///
-    /// Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (something is at
-    /// new_path); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (nothing at path), WQ_E_LOCKED
-    /// (open), WQ_E_VERSION, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
-    /// WQ_E_INTERNAL.
-    /// Durability: OK means that the new store is on the device.
-    /// Thread: callback; `visit` runs on the calling thread and may call anything, but not open
-    /// this store.
-    /// Blocks: for disk I/O and for `visit`.
-    /// Owns: the finding is valid during the callback only.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_store_repair(
-        path: *const c_char,
-        new_path: *const c_char,
-        visit: wq_repair_visit,
-        ctx: *mut c_void,
-        report: *mut wq_repair_report,
+        count: *mut usize,
+        results: *mut *mut wq_list,
         err: *mut wq_error,
     ) -> i32;
 
@@ -7067,7 +6962,7 @@ extern "C" {
         row: *mut wq_kv_row,
     ) -> i32;
 
-    /// Free a page and set *page to NULL. The store may be closed already.
+    /// Free a page and set *page to NULL.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -7195,64 +7090,25 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Take up to `n` events behind the cursor, in the order of their changes (of the log);
-    /// event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many
-    /// were taken.
-    /// The store must have been opened with events_max. That many are kept, in memory; who reads
-    /// too
-    /// slowly is told in cursor->dropped how many it has missed. An event is there as soon as
-    /// its change
-    /// is: whether that survives a power cut, wq_store_wait_durable with its `lsn` tells.
-    /// Each opening of a store begins with no event and an epoch of its own. A cursor of an
-    /// earlier one
-    /// is answered with WQ_STALE once, and then stands at the start of this one: what happened
-    /// in
-    /// between is not known, so look at the queues again. Changes that an open replays are no
-    /// events.
-    /// `cancel` (may be NULL) ends the wait.
+    /// Tell which keys the store has and needs, by id. Reads all that is stored, after a
+    /// checkpoint.
+    /// *count is how many there are; the first `n` of them are written to `uses`, which may be
+    /// NULL for
+    /// none. use_size is sizeof uses[0].
     ///
-    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait), WQ_STALE,
-    /// WQ_CANCELLED; WQ_E_INVALID, WQ_E_UNSUPPORTED (also: no events_max), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
-    /// Durability: none.
-    /// Thread: any; a cursor one at a time.
-    /// Blocks: up to wait_ms.
-    /// Owns: nothing.
-    /// Since: 0.1.
-    /// Stability: stable.
-    pub fn wq_events_poll(
-        store: *mut wq_store,
-        cursor: *mut wq_event_cursor,
-        events: *mut wq_store_event,
-        n: usize,
-        event_size: usize,
-        wait_ms: i64,
-        cancel: *mut wq_cancel,
-        count: *mut usize,
-        err: *mut wq_error,
-    ) -> i32;
-
-    /// The last failed attempts of the queue, newest first: nacks (those that count as an
-    /// exception, or
-    /// have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is
-    /// how many
-    /// were told, `n` at most. 10 of a queue are kept, in memory, since open; of all queues
-    /// together the
-    /// newest 4,096.
-    ///
-    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (none); WQ_E_INVALID,
-    /// WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+    /// Returns: WQ_OK, WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_CORRUPT, WQ_E_IO,
+    /// WQ_E_NO_SPACE, WQ_E_POISONED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
     /// Durability: none.
     /// Thread: any.
-    /// Blocks: no.
+    /// Blocks: for the checkpoint and the reading.
     /// Owns: nothing.
     /// Since: 0.1.
     /// Stability: stable.
-    pub fn wq_queue_get_errors(
-        queue: *mut wq_queue,
-        errors: *mut wq_queue_error,
+    pub fn wq_store_get_keys(
+        store: *mut wq_store,
+        uses: *mut wq_key_use,
         n: usize,
-        error_size: usize,
+        use_size: usize,
         count: *mut usize,
         err: *mut wq_error,
     ) -> i32;
@@ -7297,6 +7153,68 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
+    /// The last failed attempts of the queue, newest first: nacks (those that count as an
+    /// exception, or
+    /// have a text), fails, and leases that expired. error_size is sizeof errors[0]. *count is
+    /// how many
+    /// were told, `n` at most. 10 of a queue are kept, in memory, since open; of all queues
+    /// together the
+    /// newest 4,096.
+    ///
+    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (none); WQ_E_INVALID,
+    /// WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: no.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_queue_get_errors(
+        queue: *mut wq_queue,
+        errors: *mut wq_queue_error,
+        n: usize,
+        error_size: usize,
+        count: *mut usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Take up to `n` events behind the cursor, in the order of their changes (of the log);
+    /// event_size is sizeof events[0]. Waits up to wait_ms for the first. *count is how many
+    /// were taken.
+    /// The store must have been opened with events_max. That many are kept, in memory; who reads
+    /// too
+    /// slowly is told in cursor->dropped how many it has missed. An event is there as soon as
+    /// its change
+    /// is: whether that survives a power cut, wq_store_wait_durable with its `lsn` tells.
+    /// Each opening of a store begins with no event and an epoch of its own. A cursor of an
+    /// earlier one
+    /// is answered with WQ_STALE once, and then stands at the start of this one: what happened
+    /// in
+    /// between is not known, so look at the queues again. Changes that an open replays are no
+    /// events.
+    /// `cancel` (may be NULL) ends the wait.
+    ///
+    /// Returns: WQ_OK with *count > 0; else *count is 0: WQ_EMPTY (after the wait), WQ_STALE,
+    /// WQ_CANCELLED; WQ_E_INVALID, WQ_E_UNSUPPORTED (also: no events_max), WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any; a cursor one at a time.
+    /// Blocks: up to wait_ms.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_events_poll(
+        store: *mut wq_store,
+        cursor: *mut wq_event_cursor,
+        events: *mut wq_store_event,
+        n: usize,
+        event_size: usize,
+        wait_ms: i64,
+        cancel: *mut wq_cancel,
+        count: *mut usize,
+        err: *mut wq_error,
+    ) -> i32;
+
     /// All figures of the store and its queues, in the text format of Prometheus (0.0.4).
     /// docs/METRICS.md explains each. The only label is the name of the queue, escaped; ids,
     /// keys and
@@ -7330,7 +7248,7 @@ extern "C" {
         text: *const wq_text,
     ) -> wq_bytes;
 
-    /// Free a text and set *text to NULL. The store may be closed already.
+    /// Free a text and set *text to NULL.
     ///
     /// Returns: nothing.
     /// Durability: none.
@@ -7342,4 +7260,360 @@ extern "C" {
     pub fn wq_text_free(
         text: *mut *mut wq_text,
     );
+
+    /// Copy the open store into `directory`, which is made, or is there and empty. Producers and
+    /// workers
+    /// go on meanwhile. The backup is the store as of one moment after the call began:
+    /// report->lsn.
+    /// What was acknowledged at WQ_POWER before the call is in it, also all else that was
+    /// applied
+    /// before. A backup that is not finished has no manifest and is refused by all that read it;
+    /// after a
+    /// failure the directory is as it was, or the message says what was left.
+    /// Whatever goes wrong, the store is not harmed. It keeps replaced tables until the end, and
+    /// needs
+    /// room for them. One backup at a time runs, others wait. `report` may be NULL.
+    ///
+    /// Returns: WQ_OK; WQ_CANCELLED (options->cancel, or options->progress said so);
+    /// WQ_E_INVALID (path, directory not empty), WQ_E_TOO_LARGE (path), WQ_E_UNSUPPORTED,
+    /// WQ_E_NOT_FOUND (no parent directory), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE (no room
+    /// for it beside disk_reserve_bytes), WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
+    /// Durability: OK means that the whole backup is on its device.
+    /// Thread: any.
+    /// Blocks: as long as it takes to copy.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_backup(
+        store: *mut wq_store,
+        directory: *const c_char,
+        options: *const wq_backup_options,
+        report: *mut wq_backup_report,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Check the backup in `directory`: it is complete, and each byte is as it was written.
+    /// Reads only. `report` may be NULL.
+    ///
+    /// Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
+    /// WQ_E_NOT_FOUND (no backup there), WQ_E_VERSION (of a newer library), WQ_E_CORRUPT
+    /// (damaged or unfinished; the message names the file), WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: any.
+    /// Blocks: as long as it takes to read all.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_backup_verify(
+        directory: *const c_char,
+        options: *const wq_backup_options,
+        report: *mut wq_backup_report,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Make the store `path` from the backup in `directory`. The path must not be there, or be
+    /// an empty
+    /// directory. First the whole backup is checked; then the store is built in PATH.restoring
+    /// and gets
+    /// its name when it is complete and on the device. A failure leaves no store; what a killed
+    /// restore
+    /// left in PATH.restoring is removed by the next one.
+    /// The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens
+    /// handed out
+    /// later than the backup are refused there. Job ids behind the backup may be given out a
+    /// second
+    /// time. The backup stays as it is. `report` may be NULL.
+    ///
+    /// Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID (path, or path in use), WQ_E_TOO_LARGE,
+    /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no backup there, no parent directory), WQ_E_VERSION,
+    /// WQ_E_CORRUPT (the backup is damaged or unfinished; nothing was made), WQ_E_LOCKED
+    /// (another restore is at it), WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+    /// Durability: OK means that the whole store is on the device.
+    /// Thread: any.
+    /// Blocks: as long as it takes to copy.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_backup_restore(
+        directory: *const c_char,
+        path: *const c_char,
+        options: *const wq_backup_options,
+        report: *mut wq_backup_report,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Tell the whole store, or one queue of it (name_len not 0), as of one moment: first the
+    /// store,
+    /// then its queues, then the kv rows by key and the flows (both of a whole store only), then
+    /// of each
+    /// queue its idempotency keys, its history (oldest first) and its rate keys, then the jobs.
+    /// The
+    /// leased, running, ready and dead jobs of each queue come in their order, those with a
+    /// lease in
+    /// front of the ready ones of their priority; the delayed jobs of all queues come last, by
+    /// due time.
+    /// Makes a checkpoint first. Other calls go on meanwhile; the disk space of what they remove
+    /// comes
+    /// back when the export has ended.
+    ///
+    /// Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (an unfinished
+    /// import); WQ_E_INVALID, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_MEMORY, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: OK means that what was told is on the device.
+    /// Thread: callback; `visit` runs on the calling thread and may call anything but close the
+    /// store.
+    /// Blocks: for disk reads and for `visit`.
+    /// Owns: the records are valid during the callback only.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_export(
+        store: *mut wq_store,
+        name: *const c_void,
+        name_len: usize,
+        visit: wq_export_visit,
+        ctx: *mut c_void,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Begin an import into a store that never had a queue.
+    /// Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a
+    /// reopen:
+    /// a store that is only half there is of no use, remove it and import again.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
+    /// WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
+    /// Durability: OK means that it survives power loss.
+    /// Thread: any.
+    /// Blocks: for one flush.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_begin(
+        store: *mut wq_store,
+        record: *const wq_store_record,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring a queue in. The handle serves wq_import_jobs at once and all else after
+    /// wq_import_end.
+    ///
+    /// Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or
+    /// the name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a
+    /// schedule).
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O only.
+    /// Owns: the caller closes *queue.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_queue(
+        store: *mut wq_store,
+        record: *const wq_queue_record,
+        queue: *mut *mut wq_queue,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` flows in, in one change; record_size is sizeof flows[0]. All or none. They come
+    /// in
+    /// before the jobs that belong to them. A flow that is sealed, and none of whose jobs is
+    /// pending
+    /// when the import ends, is finished by that and enqueues what follows.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a flow that is
+    /// there, or is not below next_job_id), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_flows(
+        store: *mut wq_store,
+        flows: *const wq_flow_record,
+        n: usize,
+        record_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` idempotency keys in, in one change; record_size is sizeof keys[0]. All or none.
+    /// Those
+    /// whose time has come are left out. They come in before the jobs of their queue: a job that
+    /// has
+    /// such a key and comes in without it gets one from its own times.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is
+    /// there), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_keys(
+        queue: *mut wq_queue,
+        keys: *const wq_key_record,
+        n: usize,
+        record_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` jobs of the history in, oldest first, in one change; job_size is sizeof
+    /// jobs[0]. All or
+    /// none. result_code does not count. What the configuration of the queue does not keep goes
+    /// again.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a job that is
+    /// there), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_history(
+        queue: *mut wq_queue,
+        jobs: *const wq_done_job,
+        n: usize,
+        job_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` rate keys in, in one change; record_size is sizeof keys[0]. All or none.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is given
+    /// twice), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_rate_keys(
+        queue: *mut wq_queue,
+        keys: *const wq_rate_key_record,
+        n: usize,
+        record_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` jobs in behind those that are there, in one change; job_size is sizeof jobs[0].
+    /// All or
+    /// none. They keep their ids, generations, counts and times. Jobs that were leased or
+    /// running become
+    /// ready with their attempts: no lease survives a move.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is
+    /// there, or is not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+    /// WQ_E_NO_KEY (ENCRYPTION).
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_jobs(
+        queue: *mut wq_queue,
+        jobs: *const wq_job_record,
+        n: usize,
+        job_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Bring `n` kv rows in, in one change; row_size is sizeof rows[0]. All or none. A row whose
+    /// time
+    /// has come counts as not there.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is
+    /// there), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: that of wq_import_end.
+    /// Thread: any.
+    /// Blocks: for disk I/O, and for room.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_kv(
+        store: *mut wq_store,
+        rows: *const wq_kv_record,
+        n: usize,
+        row_size: usize,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// End the import: the store is open for use.
+    ///
+    /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED,
+    /// WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// Durability: OK means that all of the import survives power loss.
+    /// Thread: any.
+    /// Blocks: for one flush.
+    /// Owns: nothing.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_import_end(
+        store: *mut wq_store,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Look at the store in directory `path`, however damaged, and tell what is whole, what is
+    /// damaged
+    /// and how many jobs can be read. With a `new_path` all of them are written into a new store
+    /// there.
+    /// The damaged store is only read, and locked meanwhile; nothing may be at new_path. Jobs of
+    /// which
+    /// the last records are missing are kept as they were before: they may run again.
+    /// `visit` and `report` may be NULL. A temporary directory of the system is used for links.
+    ///
+    /// Returns: WQ_OK; WQ_CANCELLED (visit returned other than 0); WQ_CONFLICT (something is at
+    /// new_path); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (nothing at path), WQ_E_LOCKED
+    /// (open), WQ_E_VERSION, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+    /// WQ_E_INTERNAL.
+    /// Durability: OK means that the new store is on the device.
+    /// Thread: callback; `visit` runs on the calling thread and may call anything, but not open
+    /// this store.
+    /// Blocks: for disk I/O and for `visit`.
+    /// Owns: the finding is valid during the callback only.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_store_repair(
+        path: *const c_char,
+        new_path: *const c_char,
+        visit: wq_repair_visit,
+        ctx: *mut c_void,
+        report: *mut wq_repair_report,
+        err: *mut wq_error,
+    ) -> i32;
+
+    /// Read the log of the store in directory `path` from its oldest record, and call `visit`
+    /// for each.
+    /// Reads only. Holds the lock of the store meanwhile, so the store must not be open.
+    /// An unfinished tail, which the next open would cut off, ends the scan like the end of the
+    /// log.
+    ///
+    /// Returns: WQ_OK (end of the log); WQ_CANCELLED (visit returned other than 0);
+    /// WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_NOT_FOUND (no store there), WQ_E_LOCKED (open),
+    /// WQ_E_VERSION, WQ_E_CORRUPT (damage that is no unfinished tail; the message says where),
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+    /// Durability: none.
+    /// Thread: callback; `visit` runs on the calling thread and may call anything, but not open
+    /// this store.
+    /// Blocks: for disk reads and for `visit`.
+    /// Owns: the record is valid during the callback only.
+    /// Since: 0.1.
+    /// Stability: stable.
+    pub fn wq_log_scan(
+        path: *const c_char,
+        visit: wq_log_visit,
+        ctx: *mut c_void,
+        err: *mut wq_error,
+    ) -> i32;
 }

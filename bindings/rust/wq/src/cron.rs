@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use wq_sys as sys;
 
 use crate::arena::Arena;
+use crate::backoff::Backoff;
 use crate::call::Ctx;
 use crate::code::ErrorCode;
 use crate::error::{check_ok, Result};
@@ -14,7 +15,7 @@ use crate::job::Header;
 use crate::queue::Queue;
 use crate::spec::JobSpec;
 use crate::store::Store;
-use crate::time::{at_ms, from_at_ms};
+use crate::time::{at_ms, from_at_ms, from_ms};
 
 impl Store {
     /// The schedules of this store.
@@ -108,6 +109,8 @@ pub struct Cron {
     pub priority: u32,
     /// Of its job; 0: as the queue says.
     pub max_attempts: u32,
+    /// Of its job; [`Backoff::none`]: as the queue says.
+    pub backoff: Backoff,
     /// Of its job.
     pub payload: Vec<u8>,
     /// Of its job.
@@ -293,6 +296,10 @@ impl Cron {
             name: bytes_of(header.name).to_vec(),
             value: bytes_of(header.value).to_vec(),
         });
+        let delays = match raw.backoff_count {
+            0 => &[][..],
+            count => std::slice::from_raw_parts(raw.backoff_list_ms, count as usize),
+        };
         Cron {
             name: text(raw.name),
             queue_name: text(raw.queue_name),
@@ -307,6 +314,13 @@ impl Cron {
             catch_up: raw.catch_up,
             priority: raw.priority,
             max_attempts: raw.max_attempts,
+            backoff: Backoff {
+                kind: raw.backoff_kind,
+                base: from_ms(raw.backoff_base_ms),
+                max: from_ms(raw.backoff_max_ms),
+                list: delays.iter().map(|ms| from_ms(*ms)).collect(),
+                jitter_permille: raw.backoff_jitter_permille,
+            },
             payload: bytes_of(raw.payload).to_vec(),
             headers: headers.collect(),
             problem: text(raw.problem),

@@ -132,6 +132,12 @@ pub(crate) fn text_of(chars: &[std::os::raw::c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// The same of so many chars, whatever they are.
+pub(crate) fn text_of_len(chars: &[std::os::raw::c_char], len: usize) -> String {
+    let bytes: Vec<u8> = chars.iter().take(len).map(|c| *c as u8).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The result of a call that told `code` and filled `err`.
 pub(crate) fn check(code: i32, err: &sys::wq_error) -> Result<Outcome> {
     match Outcome::from_code(code) {

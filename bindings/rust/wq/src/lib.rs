@@ -124,7 +124,7 @@ pub use queue::{Enqueued, EnqueuedMany, Queue};
 pub use settle::{ItemOutcome, Items, Settle};
 pub use spec::{Bytes, JobSpec, NextJob, Overlap};
 pub use stats::{BackupReport, QueueStats, Recovery, StoreStats, VerifyReport};
-pub use store::{build_info, library_version, Store, Wait};
+pub use store::{build_info, format_version, library_version, Store, Wait};
 pub use transact::{Committed, Transaction};
 pub use words::{
     Cause, Causes, DeadReason, Durability, EventKind, FullPolicy, IoBackend, KeyKind, QueueStatus,

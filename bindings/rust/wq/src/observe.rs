@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use wq_sys as sys;
 
 use crate::code::Outcome;
-use crate::error::{text_of, Result};
+use crate::error::{text_of, text_of_len, Result};
 use crate::handle::{view, Cancel, TextHandle};
 use crate::job::Token;
 use crate::queue::Queue;
@@ -257,7 +257,7 @@ impl Queue {
             job_id: raw.job_id,
             generation: raw.generation,
             attempt: raw.attempt,
-            text: text_of(&raw.text),
+            text: text_of_len(&raw.text, raw.text_len as usize),
         });
         Ok(told.collect())
     }

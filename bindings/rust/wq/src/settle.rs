@@ -249,14 +249,22 @@ impl Queue {
     /// # Errors
     /// As [`settle_many`](Queue::settle_many).
     pub fn ack_many(&self, tokens: &[Token]) -> Result<Items> {
-        let ack = Settle::ack();
-        let items: Vec<_> = tokens.iter().map(|token| (*token, &ack)).collect();
-        self.run(|ctx| self.settle_many_call(&items, ctx))
+        self.run(|ctx| self.settle_raw(&acks_of(tokens), ctx))
+    }
+
+    /// The same, without waiting for durability.
+    pub fn ack_many_async(&self, tokens: &[Token]) -> Pending<Items> {
+        self.begin(|ctx| self.settle_raw(&acks_of(tokens), ctx))
     }
 
     fn settle_many_call(&self, items: &[(Token, &Settle<'_>)], ctx: &mut Ctx) -> Result<Items> {
-        let queue = self.raw()?;
         let raw: Vec<_> = items.iter().map(|(token, how)| how.lower(*token)).collect();
+        self.settle_raw(&raw, ctx)
+    }
+
+    /// What these items point at lives until this returns.
+    fn settle_raw(&self, raw: &[sys::wq_settle_item], ctx: &mut Ctx) -> Result<Items> {
+        let queue = self.raw()?;
         let mut codes = vec![UNTOLD; raw.len()];
         // SAFETY: a queue of ours, arrays of the length that is told, bytes that live as long.
         let code = unsafe {
@@ -357,6 +365,11 @@ impl Queue {
             ctx.outcome(code)
         })
     }
+}
+
+fn acks_of(tokens: &[Token]) -> Vec<sys::wq_settle_item> {
+    let ack = Settle::ack();
+    tokens.iter().map(|token| ack.lower(*token)).collect()
 }
 
 pub(crate) fn raw_token(token: Token) -> sys::wq_token {

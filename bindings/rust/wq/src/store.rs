@@ -364,6 +364,13 @@ pub fn build_info() -> &'static str {
     text.to_str().unwrap_or("")
 }
 
+/// Version of the format on disk that the library writes. A store of a newer one is refused:
+/// [`ErrorCode::Version`](crate::ErrorCode).
+pub fn format_version() -> u32 {
+    // SAFETY: it takes and touches nothing.
+    unsafe { sys::wq_format_version() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
