@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "capi/boundary.h"
@@ -35,7 +36,10 @@ struct FuzzStore {
       options.events_max = 16;
       auto core = std::make_unique<StoreCore>();
       core->io = disk.mount();
+      WQ_TRY(core->keyring.add(1, as_bytes(std::string_view("0123456789abcdef0123456789abcdef"))));
+      WQ_TRY(core->keyring.make_current(1));
       Environment environment;
+      environment.keyring = &core->keyring;
       environment.io = core->io.get();
       environment.clock = &clock;
       environment.open_store = [this](const StoreOptions&) { return open_mem_store(content); };

@@ -26,15 +26,15 @@ struct RowImporter::Group {
   size_t count() const { return flows.size() + keys.size() + jobs.size() + rate_keys.size(); }
 };
 
-RowImporter::RowImporter(const Store& store) : store_(store), group_(std::make_unique<Group>()) {}
+RowImporter::RowImporter(wq_store* store) : store_(store), group_(std::make_unique<Group>()) {}
 RowImporter::~RowImporter() = default;
 
 void RowImporter::flush() {
   wq_error err = WQ_ERROR_INIT;
   Group& group = *group_;
   if (!group.flows.empty()) {
-    check(wq_import_flows(store_.get(), group.flows.data(), group.flows.size(),
-                          sizeof(wq_flow_record), &err),
+    check(wq_import_flows(store_, group.flows.data(), group.flows.size(), sizeof(wq_flow_record),
+                          &err),
           err);
   }
   if (!group.keys.empty()) {

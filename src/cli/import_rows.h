@@ -20,7 +20,7 @@ constexpr size_t import_group_bytes_max = 4 << 20;
 
 class RowImporter {
  public:
-  explicit RowImporter(const Store& store);
+  explicit RowImporter(wq_store* store);
   ~RowImporter();
   RowImporter(const RowImporter&) = delete;
   RowImporter& operator=(const RowImporter&) = delete;
@@ -39,7 +39,7 @@ class RowImporter {
   void take_done(Members& members);
   void take_rate_key(Members& members);
 
-  const Store& store_;
+  wq_store* const store_;
   std::unique_ptr<Group> group_;
   uint64_t flows_ = 0;
   uint64_t rows_ = 0;

@@ -44,7 +44,10 @@ class NewBackup {
  public:
   NewBackup(Io& io, std::string path) : io_(io), path_(without_end_slashes(std::move(path))) {}
   ~NewBackup() {
-    if (begun_) remove_tree(io_, path_, existed_).ignore("an exception is on its way");
+    if (!begun_) return;
+    caught([this] {
+      return remove_tree(io_, path_, existed_);
+    }).ignore("an exception is on its way");
   }
   NewBackup(const NewBackup&) = delete;
   NewBackup& operator=(const NewBackup&) = delete;

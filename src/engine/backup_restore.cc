@@ -57,7 +57,8 @@ class NewStore {
   NewStore(Io& io, std::string path)
       : io_(io), path_(without_end_slashes(std::move(path))), temp_(path_ + ".restoring") {}
   ~NewStore() {
-    if (made_) remove_tree(io_, left(), false).ignore("an exception is on its way");
+    if (!made_) return;
+    caught([this] { return remove_tree(io_, left(), false); }).ignore("an exception is on its way");
   }
   NewStore(const NewStore&) = delete;
   NewStore& operator=(const NewStore&) = delete;

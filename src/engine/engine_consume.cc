@@ -75,6 +75,28 @@ class CancelScope {
   Waiter& waiter_;
 };
 
+// The last gate that was picked goes back to what it is.
+void forget_last(State& state, std::vector<KeyGate*>& picked) {
+  KeyGate* const gate = picked.back();
+  picked.pop_back();
+  gate->picked = 0;
+  gate->passed_over = false;
+  if (gate->lines.empty()) state.settle_gate(*gate);  // made for this lease: it may go
+}
+
+struct PickedGoes {
+  State& state;
+  std::vector<KeyGate*>& picked;
+  ~PickedGoes() {
+    while (!picked.empty()) {
+      caught([this]() -> Status {
+        forget_last(state, picked);
+        return {};
+      }).ignore("its row is written later");
+    }
+  }
+};
+
 }  // namespace
 
 // A waiter stands in the lists of its queues exactly while this object lives. The engine's mutex is
@@ -191,17 +213,14 @@ uint32_t Engine::pick(const LeaseRequest& request, Lane& lane, uint32_t most, co
 
 // The gates that pick() has counted in go back to what they are; lines that run short are read on.
 void Engine::let_picked_go() {
-  for (KeyGate* gate : picked_) {
+  for (const KeyGate* gate : picked_) {
     for (const auto& line : gate->lines) {
       if (line->cold_count > 0 && line->head_count <= gate->picked) {
         want_refill(gate->queue, *line);
       }
     }
-    gate->picked = 0;
-    gate->passed_over = false;
-    if (gate->lines.empty()) state_.settle_gate(*gate);  // made for this lease: it may go
   }
-  picked_.clear();
+  while (!picked_.empty()) forget_last(state_, picked_);
 }
 
 // Fills command_ with the jobs to lease, in order of queue, priority and readiness. `refill` when
@@ -209,6 +228,8 @@ void Engine::let_picked_go() {
 // by now, and `blocked` when its group is full; one that comes later just ends the list.
 Engine::Selection Engine::select(const LeaseRequest& request, std::span<Queue* const> queues,
                                  const Now& now, LaneId& cold) {
+  // Memory may run out on the way: nobody shall find a slot taken that is free.
+  const PickedGoes at_the_end{state_, picked_};
   Command& command = begin(CommandType::lease, now.wall_ms);
   command.first_generation = state_.next_generation;
   state_.lease_shift_ms = now.run_ms - now.wall_ms;

@@ -221,7 +221,8 @@ void State::hold_slot(Job* job) {
 bool State::pick_slot(const Job& job, std::vector<KeyGate*>& picked) {
   KeyGate& gate = *gate_of(job.queue, GateName(GateName::group, job.traits->group));
   if (gate.running + gate.picked >= limit_for(gate, *job.traits)) return false;
-  if (gate.picked++ == 0) picked.push_back(&gate);
+  if (gate.picked == 0) picked.push_back(&gate);
+  ++gate.picked;
   return true;
 }
 
@@ -580,7 +581,11 @@ LanePicker::LanePicker(const Lane& lane, std::vector<KeyGate*>& picked, int64_t 
 
 bool LanePicker::may_give(const Lane* line, const Job* job) {
   if (line->gate->has_room(job, now_ms_)) return true;
-  if (line->gate->passed_over) picked_->push_back(line->gate);
+  // Memory may run out: what is marked is in the list.
+  if (std::exchange(line->gate->passed_over, false)) {
+    picked_->push_back(line->gate);
+    line->gate->passed_over = true;
+  }
   return false;
 }
 
@@ -626,7 +631,10 @@ Job* LanePicker::next() {
       cold_ = &lane_;
       return nullptr;
     }
-    if (picked_ && lane_.gate && lane_.gate->picked++ == 0) picked_->push_back(lane_.gate);
+    if (picked_ && lane_.gate) {
+      if (lane_.gate->picked == 0) picked_->push_back(lane_.gate);
+      ++lane_.gate->picked;
+    }
     return std::exchange(own_, lane_.head.next(own_));
   }
   if (line_at < again_at) {

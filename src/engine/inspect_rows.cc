@@ -4,6 +4,8 @@
 #include <string>
 
 #include "engine/batch.h"
+#include "engine/cron.h"
+#include "engine/cron_expr.h"
 #include "engine/history.h"
 #include "engine/residency.h"
 
@@ -108,6 +110,36 @@ Status inspect_history(const State& state, const Store& store, VerifyReport& rep
   };
   WQ_TRY(each_row(state, store, Family::history, report, visit));
   if (by_seq != by_id) problem(report, "family history: rows and ids do not fit each other");
+  return {};
+}
+
+Status inspect_schedules(const State& state, const Store& store, VerifyReport& report) {
+  uint64_t rows = 0;
+  uint64_t states = 0;
+  const auto visit = [&](std::string_view key, std::string_view value) {
+    if (const auto name = parse_cron_row_key(key)) {
+      ++rows;
+      const auto row = decode_cron_row(as_bytes(value));
+      if (!row.ok() || !parse_cron(row.value().expression).ok() || !state.cron.find(*name)) {
+        problem(report, "family cron: malformed row of schedule '" + std::string(*name) + "'");
+      }
+      return;
+    }
+    const auto name = parse_cron_state_key(key);
+    const auto row = decode_cron_state(value);
+    const Schedule* schedule = name ? state.cron.find(*name) : nullptr;
+    if (!row || !schedule || schedule->queue != row->queue || schedule->state != row->state ||
+        !state.find_queue(row->queue)) {
+      problem(report, "family cron: malformed row");
+    }
+    ++states;
+  };
+  WQ_TRY(each_row(state, store, Family::cron, report, visit));
+  if (rows != state.cron.size() || states != state.cron.size()) {
+    problem(report, "family cron: " + std::to_string(rows) + " schedules with " +
+                        std::to_string(states) + " states, " + std::to_string(state.cron.size()) +
+                        " in memory");
+  }
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The environment that RocksDB's files are touched through. It adds two things.
+// The environment that RocksDB's files are touched through. It adds three things.
 //
 // A barrier of ours. RocksDB syncs a new manifest's bytes, then renames CURRENT to point at it, and
 // syncs the directory only after both: a crash may keep the second name and lose the first, since a
@@ -8,9 +8,12 @@
 // Files stay once a manifest has failed. Its last record may be there or not, and RocksDB takes it
 // for not there: it removes the files that an ingestion has added. If the record is there after
 // all, the next open misses them and takes the database for damaged. What nothing names goes then.
+//
+// Reads that failed are counted, for the walks (store_rocks.cc).
 // Thread model: as RocksDB's own, any thread.
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -21,6 +24,36 @@
 
 namespace wq {
 namespace {
+
+class CountedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  CountedFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file,
+              std::shared_ptr<ReadFailures> failures)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), failures_(std::move(failures)) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t bytes, const rocksdb::IOOptions& options,
+                         rocksdb::Slice* result, char* scratch,
+                         rocksdb::IODebugContext* context) const override {
+    return counted(target()->Read(offset, bytes, options, result, scratch, context));
+  }
+  rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count,
+                              const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* context) override {
+    rocksdb::IOStatus status = target()->MultiRead(requests, count, options, context);
+    for (size_t i = 0; i < count; ++i) {
+      if (!requests[i].status.ok()) failures_->add();
+    }
+    return counted(std::move(status));
+  }
+
+ private:
+  rocksdb::IOStatus counted(rocksdb::IOStatus status) const {
+    if (!status.ok()) failures_->add();
+    return status;
+  }
+
+  const std::shared_ptr<ReadFailures> failures_;
+};
 
 class WatchedManifest final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
@@ -62,9 +95,25 @@ class WatchedManifest final : public rocksdb::FSWritableFileOwnerWrapper {
 
 class NamesFirst final : public rocksdb::FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  NamesFirst(const std::shared_ptr<rocksdb::FileSystem>& base,
+             std::shared_ptr<ReadFailures> failures)
+      : FileSystemWrapper(base), failures_(std::move(failures)) {}
 
   const char* Name() const override { return "wq"; }
+
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& name,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* out,
+                                        rocksdb::IODebugContext* context) override {
+    std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+    rocksdb::IOStatus status = target()->NewRandomAccessFile(name, options, &file, context);
+    if (status.ok()) {
+      *out = std::make_unique<CountedFile>(std::move(file), failures_);
+    } else {
+      failures_->add();
+    }
+    return status;
+  }
 
   rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
                                const rocksdb::IOOptions& options,
@@ -100,20 +149,22 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
  private:
   const std::shared_ptr<std::atomic<bool>> manifest_failed_ =
       std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<ReadFailures> failures_;
 };
 
 class NamesFirstEnv final : public rocksdb::EnvWrapper {
  public:
-  explicit NamesFirstEnv(rocksdb::Env* base) : EnvWrapper(base) {
-    file_system_ = std::make_shared<NamesFirst>(base->GetFileSystem());
+  NamesFirstEnv(rocksdb::Env* base, std::shared_ptr<ReadFailures> failures) : EnvWrapper(base) {
+    file_system_ = std::make_shared<NamesFirst>(base->GetFileSystem(), std::move(failures));
     system_clock_ = base->GetSystemClock();
   }
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base) {
-  return std::make_unique<NamesFirstEnv>(&base);
+std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,
+                                             std::shared_ptr<ReadFailures> failures) {
+  return std::make_unique<NamesFirstEnv>(&base, std::move(failures));
 }
 
 }  // namespace wq

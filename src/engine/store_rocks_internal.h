@@ -40,6 +40,17 @@ class FailureLatch {
   Status first_ WQ_GUARDED_BY(mutex_);
 };
 
+// How many reads of RocksDB's tables and blob files have failed. Any thread.
+class ReadFailures {
+ public:
+  void add() { count_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  // Relaxed: a walk that is misled is so by a read of its own thread.
+  std::atomic<uint64_t> count_{0};
+};
+
 struct KeyRange {
   std::string begin;
   std::string end;
@@ -62,6 +73,7 @@ struct RocksCore {
   rocksdb::ColumnFamilyHandle* handles[family_count] = {};
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<FailureLatch> latch = std::make_shared<FailureLatch>();
+  std::shared_ptr<ReadFailures> read_failures = std::make_shared<ReadFailures>();
   std::atomic<uint64_t> checkpoints_ingested{0};
   std::atomic<uint64_t> checkpoints_written{0};
   uint64_t next_file_number = 1;  // of files under construction
@@ -84,7 +96,8 @@ rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
                                                   const std::shared_ptr<rocksdb::Cache>& cache);
 // ---- store_rocks_env.cc
 
-std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base);
+std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,
+                                             std::shared_ptr<ReadFailures> failures);
 
 // ---- store_rocks_options.cc
 

@@ -371,7 +371,7 @@ int32_t shutdown(World& w) {
 }
 
 // A table, kept out of the function that hands it out.
-const std::vector<Step> steps = {
+const Script steps = {
     {"open an empty store", open_store},
     {"open queue a", open_a},
     {"open queue b", open_b},
@@ -458,7 +458,7 @@ const std::vector<Step> steps = {
 
 }  // namespace
 
-const std::vector<Step>& script() {
+const Script& basic_script() {
   return steps;
 }
 

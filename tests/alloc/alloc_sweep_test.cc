@@ -24,13 +24,13 @@ namespace {
 
 class Sweep {
  public:
-  explicit Sweep(WorldKind kind) : kind_(kind) {
+  Sweep(WorldKind kind, const Script& script) : kind_(kind), script_(script) {
     const std::unique_ptr<World> world = world_before(0);
-    for (size_t i = 0; i < script().size(); ++i) {
-      if (script()[i].before) script()[i].before(*world);
+    for (size_t i = 0; i < script_.size(); ++i) {
+      if (script_[i].before) script_[i].before(*world);
       codes_.push_back(run(*world, i));
     }
-    states_.resize(script().size() + 1);
+    states_.resize(script_.size() + 1);
   }
 
   void sweep_step(size_t step, bool sticky, uint64_t stride);
@@ -50,13 +50,14 @@ class Sweep {
   void judge(World& world, size_t step, int32_t code);
 
   const WorldKind kind_;
+  const Script& script_;
   std::vector<int32_t> codes_;  // of each step
   std::vector<std::string> states_;
   int directories_ = 0;
 };
 
 int32_t Sweep::run(World& world, size_t step) {
-  const Step& what = script()[step];
+  const Step& what = script_[step];
   const int32_t code = what.call(world);
   if (what.after && code >= 0) what.after(world);
   return code;
@@ -69,9 +70,9 @@ std::unique_ptr<World> Sweep::world_before(size_t step) {
   std::filesystem::remove_all(directory(directories_ - 3));
   auto world = std::make_unique<World>(kind_, directory(directories_), false);
   for (size_t i = 0; i < step; ++i) {
-    if (script()[i].before) script()[i].before(*world);
+    if (script_[i].before) script_[i].before(*world);
     const int32_t code = run(*world, i);
-    EXPECT_EQ(code, codes_[i]) << script()[i].name;
+    EXPECT_EQ(code, codes_[i]) << script_[i].name;
   }
   return world;
 }
@@ -84,7 +85,7 @@ std::string Sweep::reopened(World& world) {
 
 void Sweep::tell() const {
   std::printf("%zu calls, %llu runs with a failed allocation: %llu refused, %llu poisoned\n",
-              script().size(), static_cast<unsigned long long>(faults),
+              script_.size(), static_cast<unsigned long long>(faults),
               static_cast<unsigned long long>(refused), static_cast<unsigned long long>(poisoned));
 }
 
@@ -93,20 +94,25 @@ const std::string& Sweep::state_before(size_t step) {
   return states_[step];
 }
 
+void expect_sound(const std::string& dump) {
+  EXPECT_NE(dump.find("verify 0 \n"), std::string::npos) << dump;
+}
+
 // The allocation failed and the call answered `code`.
 void Sweep::judge(World& world, size_t step, int32_t code) {
   ++faults;
   const int32_t expected = codes_[step];
   if (world.store && world.poisoned()) {
     ++poisoned;
-    EXPECT_TRUE(code == WQ_E_POISONED || script()[step].call == script().back().call) << code;
+    EXPECT_TRUE(code == WQ_E_POISONED || script_[step].call == script_.back().call) << code;
     const wq_job_spec spec = WQ_JOB_SPEC_INIT;
     if (world.a) {
       EXPECT_EQ(wq_enqueue(world.a, &spec, nullptr, nullptr, nullptr), WQ_E_POISONED);
     }
     const std::string found = reopened(world);
+    if (script_[step].inexact) return expect_sound(found);
     size_t oldest = step;
-    while (oldest > 0 && script()[oldest - 1].unpromised) --oldest;
+    while (oldest > 0 && script_[oldest - 1].unpromised) --oldest;
     while (oldest <= step && found != state_before(oldest)) ++oldest;
     if (oldest > step) {
       EXPECT_EQ(found, state_before(step + 1));
@@ -116,15 +122,16 @@ void Sweep::judge(World& world, size_t step, int32_t code) {
   size_t done = step + 1;
   if (code == WQ_E_NO_MEMORY) {
     ++refused;
+    if (script_[step].inexact) return expect_sound(reopened(world));
     EXPECT_EQ(run(world, step), expected) << "made again: " << world.err.message;
   } else {
     EXPECT_EQ(code, expected) << world.err.message;
-    if (script()[step].after && code >= 0) script()[step].after(world);
+    if (script_[step].after && code >= 0) script_[step].after(world);
   }
   // What follows meets a store in which nothing is amiss.
-  for (; done < script().size() && done < step + 3; ++done) {
-    if (script()[done].before) script()[done].before(world);
-    EXPECT_EQ(run(world, done), codes_[done]) << script()[done].name << world.err.message;
+  for (; done < script_.size() && done < step + 3; ++done) {
+    if (script_[done].before) script_[done].before(world);
+    EXPECT_EQ(run(world, done), codes_[done]) << script_[done].name << world.err.message;
   }
   EXPECT_EQ(reopened(world), state_before(done));
 }
@@ -132,10 +139,10 @@ void Sweep::judge(World& world, size_t step, int32_t code) {
 // Every allocation, or one of `stride`.
 void Sweep::sweep_step(size_t step, bool sticky, uint64_t stride) {
   for (uint64_t k = 1;; k += stride) {
-    SCOPED_TRACE(std::string(script()[step].name) + ", allocation " + std::to_string(k) +
+    SCOPED_TRACE(std::string(script_[step].name) + ", allocation " + std::to_string(k) +
                  (sticky ? " and all later ones" : ""));
     const std::unique_ptr<World> world = world_before(step);
-    if (script()[step].before) script()[step].before(*world);
+    if (script_[step].before) script_[step].before(*world);
     AllocFaultPlan plan;
     plan.fail_at = k;
     plan.sticky = sticky;
@@ -143,7 +150,7 @@ void Sweep::sweep_step(size_t step, bool sticky, uint64_t stride) {
     bool struck = false;
     {
       const AllocFault fault(plan);
-      code = script()[step].call(*world);
+      code = script_[step].call(*world);
       struck = fault.struck();
     }
     if (!struck) {
@@ -155,22 +162,35 @@ void Sweep::sweep_step(size_t step, bool sticky, uint64_t stride) {
   }
 }
 
-TEST(AllocSweep, EveryCallOnTheSimulatedDisk) {
-  Sweep sweep(WorldKind::simulated);
-  for (size_t step = 0; step < script().size() && !HasFailure(); ++step) {
+void sweep_all(const Script& script, uint64_t refused, uint64_t poisoned) {
+  Sweep sweep(WorldKind::simulated, script);
+  for (size_t step = 0; step < script.size() && !testing::Test::HasFailure(); ++step) {
     for (const bool sticky : {false, true}) sweep.sweep_step(step, sticky, 1);
   }
   sweep.tell();
-  EXPECT_GT(sweep.refused, 500u);
-  EXPECT_GT(sweep.poisoned, 100u);
+  EXPECT_GT(sweep.refused, refused);
+  EXPECT_GT(sweep.poisoned, poisoned);
+}
+
+TEST(AllocSweep, EveryCallOnTheSimulatedDisk) {
+  sweep_all(basic_script(), 500, 100);
+}
+
+TEST(AllocSweep, EveryCallOfTheFeatures) {
+  sweep_all(feature_script(), 400, 100);
+}
+
+TEST(AllocSweep, EveryCallOfAnImport) {
+  sweep_all(transfer_script(), 50, 1);
 }
 
 // On the real disk with RocksDB, which gets all the memory it wants: it does not survive otherwise.
 // Opening and closing; all the calls in the long run.
 TEST(AllocSweep, RealDiskAndRocksDb) {
-  Sweep sweep(WorldKind::rocks);
-  for (size_t step = 0; step < script().size() && !HasFailure(); ++step) {
-    const std::string name = script()[step].name;
+  const Script& script = basic_script();
+  Sweep sweep(WorldKind::rocks, script);
+  for (size_t step = 0; step < script.size() && !HasFailure(); ++step) {
+    const std::string name = script[step].name;
     if (!long_run() && name != "open an empty store" && name != "close at the end") continue;
     for (const bool sticky : {false, true}) sweep.sweep_step(step, sticky, long_run() ? 1 : 11);
   }

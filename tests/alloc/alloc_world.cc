@@ -34,7 +34,11 @@ void dump_job(std::ostream& out, const wq_batch* batch) {
       << " exceptions=" << job.exceptions << " replays=" << job.replays
       << " enqueued=" << job.enqueued_ms << " ready=" << job.ready_ms << " leased=" << job.leased_ms
       << " deadline=" << job.deadline_ms << " dead=" << job.dead_ms << "/" << job.dead_reason
-      << " error=" << short_text(job.last_error) << " payload=" << short_text(job.payload);
+      << " error=" << short_text(job.last_error) << " payload=" << short_text(job.payload)
+      << " flow=" << job.flow << " chain=" << job.chain_count << " group=" << text_of(job.group)
+      << " parked=" << job.parked << " tenant=" << text_of(job.tenant)
+      << " rate_key=" << text_of(job.rate_key) << " note=" << text_of(job.progress)
+      << " sealed=" << job.key_id;
   for (size_t i = 0; i < job.headers_count; ++i) {
     wq_header header;
     if (wq_batch_header(batch, 0, i, &header) == WQ_OK) {
@@ -65,6 +69,57 @@ void dump_queue(std::ostream& out, wq_queue* queue) {
   }
 }
 
+void dump_history(std::ostream& out, wq_queue* queue) {
+  wq_done_job jobs[8] = {WQ_DONE_JOB_INIT};
+  uint64_t cursor = 0;
+  size_t count = 0;
+  wq_list* results = nullptr;
+  wq_history_list(queue, &cursor, jobs, 8, sizeof jobs[0], &count, &results, nullptr);
+  for (size_t i = 0; i < count; ++i) {
+    out << "  done " << jobs[i].id << " gen=" << jobs[i].generation << " at=" << jobs[i].done_ms
+        << " result=" << text_of(jobs[i].result) << "\n";
+  }
+  wq_list_free(&results);
+}
+
+void dump_rows(std::ostream& out, wq_store* store) {
+  wq_kv_page* page = nullptr;
+  wq_kv_list(store, nullptr, &page, nullptr, nullptr);
+  for (size_t i = 0; i < wq_kv_page_count(page); ++i) {
+    wq_kv_row row = WQ_KV_ROW_INIT;
+    if (wq_kv_page_row(page, i, &row) != WQ_OK) continue;
+    out << "row " << text_of(row.key) << "=" << text_of(row.value) << " until=" << row.expires_ms
+        << "\n";
+  }
+  wq_kv_page_free(&page);
+}
+
+void dump_flows(std::ostream& out, wq_store* store) {
+  wq_flow_status flows[8] = {WQ_FLOW_STATUS_INIT};
+  uint64_t cursor = 0;
+  size_t count = 0;
+  wq_flow_list(store, &cursor, flows, 8, sizeof flows[0], &count, nullptr);
+  for (size_t i = 0; i < count; ++i) {
+    const wq_flow_status& flow = flows[i];
+    out << "flow " << flow.flow << " flags=" << flow.flags << " " << flow.pending << "+"
+        << flow.done << "+" << flow.failed << "+" << flow.cancelled << "=" << flow.total
+        << " next=" << flow.follow_up_id << "\n";
+  }
+}
+
+void dump_crons(std::ostream& out, wq_store* store) {
+  wq_crons* crons = nullptr;
+  wq_cron_list(store, nullptr, nullptr, 0, 8, &crons, nullptr);
+  for (size_t i = 0; i < wq_crons_count(crons); ++i) {
+    wq_cron cron = WQ_CRON_INIT;
+    if (wq_crons_at(crons, i, &cron) != WQ_OK) continue;
+    out << "schedule " << text_of(cron.name) << " of " << text_of(cron.queue_name)
+        << " flags=" << cron.flags << " next=" << cron.next_due_ms << " last=" << cron.last_slot_ms
+        << " fired=" << cron.fired << " missed=" << cron.missed << "\n";
+  }
+  wq_crons_free(&crons);
+}
+
 }  // namespace
 
 World::World(WorldKind kind, std::string directory, bool threads)
@@ -85,7 +140,13 @@ int32_t World::open() {
     options.disk_reserve_bytes = 0;
     options.events_max = 16;
     auto core = std::make_unique<StoreCore>();
+    {
+      const Quiet quiet;  // the keys of a program, which the sweep is not about
+      WQ_TRY(core->keyring.add(1, as_bytes(std::string_view("0123456789abcdef0123456789abcdef"))));
+      WQ_TRY(core->keyring.make_current(1));
+    }
     Environment environment;
+    environment.keyring = &core->keyring;
     environment.clock = &clock;
     if (kind_ == WorldKind::rocks) {
       WQ_TRY_SET(core->io, make_io(IoBackend::thread));
@@ -107,11 +168,14 @@ int32_t World::open() {
 
 void World::close() {
   wq_list_free(&list);
+  wq_kv_page_free(&page);
+  wq_crons_free(&crons);
   wq_batch_free(&batch);
   wq_cancel_free(&cancel);
   wq_cq_close(&cq);
   wq_queue_close(&a);
   wq_queue_close(&b);
+  wq_queue_close(&imported);
   wq_store_close(&store);
 }
 
@@ -126,8 +190,12 @@ std::string World::dump() {
     out << "queue " << text_of(name) << " "
         << wq_queue_open(store, name.data, name.len, nullptr, WQ_QUEUE_NO_CREATE, &queue, nullptr);
     dump_queue(out, queue);
+    dump_history(out, queue);
     wq_queue_close(&queue);
   }
+  dump_rows(out, store);
+  dump_flows(out, store);
+  dump_crons(out, store);
   wq_list_free(&names);
   wq_verify_report report = WQ_VERIFY_REPORT_INIT;
   out << "verify " << wq_store_verify(store, &report, nullptr) << " " << report.first_problem
@@ -143,7 +211,8 @@ bool World::poisoned() {
 void World::take_batch() {
   for (size_t i = 0; i < wq_batch_count(batch); ++i) {
     wq_job job = WQ_JOB_INIT;
-    if (wq_batch_job(batch, i, &job) == WQ_OK) tokens.push_back({job.id, job.generation});
+    if (wq_batch_job(batch, i, &job) != WQ_OK) continue;
+    (text_of(job.queue_name) == "b" ? tokens_b : tokens).push_back({job.id, job.generation});
   }
   wq_batch_free(&batch);
 }

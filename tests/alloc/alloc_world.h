@@ -41,7 +41,12 @@ class World {
   wq_cancel* cancel = nullptr;
   wq_batch* batch = nullptr;
   wq_list* list = nullptr;
-  std::vector<wq_token> tokens;  // of the jobs of queue a that were leased, in that order
+  wq_kv_page* page = nullptr;
+  wq_crons* crons = nullptr;
+  wq_queue* imported = nullptr;
+  uint64_t flow = 0;
+  std::vector<wq_token> tokens;    // of the jobs of queue a that were leased, in that order
+  std::vector<wq_token> tokens_b;  // the same of a queue of that name
   wq_error err = WQ_ERROR_INIT;
 
   // Moves the jobs of `batch` to `tokens`, and frees it.

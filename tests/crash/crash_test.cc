@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "crash/child_lines.h"
 #include "crash/oracle.h"
 #include "quantity.h"
-#include "support/child_process.h"
 #include "test_seed.h"
 
 namespace wq::crash {
@@ -35,61 +35,13 @@ int64_t us_since(steady_clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin).count();
 }
 
-// A running crash_child and the lines it wrote.
-class Child : public ChildProcess {
- public:
-  explicit Child(std::vector<std::string> arguments, const char* program = "crash_child")
-      : ChildProcess(program, std::move(arguments)) {}
-
-  // Reads until there are `count` lines more than `lines()` has. False at the end of the pipe.
-  bool read_lines(size_t count) {
-    const size_t wanted = lines_.size() + count;
-    while (lines_.size() < wanted) {
-      if (!read_some()) return false;
-    }
-    return true;
-  }
-  // Reads until there is a line that begins with `type`.
-  bool read_until(char type) {
-    for (size_t next = 0;; ++next) {
-      while (next == lines_.size()) {
-        if (!read_some()) return false;
-      }
-      if (lines_[next][0] == type) return true;
-    }
-  }
-  // After the child's end.
-  const std::vector<std::string>& all_lines() {
-    while (read_some()) {
-    }
-    return lines_;
-  }
-
- private:
-  bool read_some() {
-    std::array<char, 1 << 16> bytes;
-    const ssize_t got = read(output(), bytes.data(), bytes.size());
-    if (got <= 0) return false;
-    for (const char c : std::string_view(bytes.data(), static_cast<size_t>(got))) {
-      if (c != '\n') {
-        part_ += c;
-      } else {
-        lines_.push_back(std::exchange(part_, {}));
-      }
-    }
-    return true;
-  }
-
-  std::vector<std::string> lines_;
-  std::string part_;
-};
-
 class CrashTest : public testing::Test {
  protected:
   CrashTest() { fs::create_directories(directory_); }
 
   std::vector<std::string> arguments(const char* mode) {
     std::ofstream(directory_ + "/known") << oracle_.known_jobs();
+    std::ofstream(directory_ + "/known.ledger") << oracle_.known_to_ledger();
     ++life_;
     const uint32_t backend = life_ % 2 == 0 ? WQ_IO_URING : WQ_IO_THREADS;
     return {directory_ + "/store",        std::to_string(backend),
@@ -206,6 +158,17 @@ class CrashTest : public testing::Test {
     print("leases that held over a kill", f.leases_kept);
     print("jobs in doubt that were gone", f.doubts_gone);
     print("jobs in doubt that were there", f.doubts_there);
+    print("leases of jobs in groups", f.group_leases);
+    print("enqueues that met the holder of their key", f.duplicates);
+    print("keys that were held over a kill", f.key_holders);
+    const LedgerFigures& ledger = oracle_.ledger_figures();
+    print("chains to their end", ledger.chains);
+    print("flows to their end", ledger.flows);
+    print("sums of rows", ledger.sums);
+    print("transactions", ledger.transactions);
+    print("transactions that were refused", ledger.transactions_refused);
+    print("slots of the schedule", ledger.slots);
+    print("calls of the ledger in doubt", ledger.in_doubt);
     print("violations", oracle_.violations().size());
   }
 
@@ -234,6 +197,15 @@ TEST_F(CrashTest, NothingConfirmedIsLostAndNothingComesBack) {
   EXPECT_GT(oracle_.figures().doubts_there, 0u);
   EXPECT_GT(oracle_.figures().stale, 0u);
   EXPECT_GT(oracle_.figures().sweeps, 0u);
+  EXPECT_GT(oracle_.figures().group_leases, 0u);
+  EXPECT_GT(oracle_.figures().duplicates, 0u);
+  EXPECT_GT(oracle_.figures().key_holders, 0u);
+  EXPECT_GT(oracle_.ledger_figures().chains, 0u);
+  EXPECT_GT(oracle_.ledger_figures().flows, 0u);
+  EXPECT_GT(oracle_.ledger_figures().sums, 0u);
+  EXPECT_GT(oracle_.ledger_figures().transactions, 0u);
+  EXPECT_GT(oracle_.ledger_figures().slots, 0u);
+  EXPECT_GT(oracle_.ledger_figures().in_doubt, 0u);
 }
 
 // Each place is reached, at the first of its hits and at later ones, and the store is none the
@@ -269,8 +241,14 @@ TEST_F(CrashTest, KilledAtEachNamedPlace) {
                                "record.confirm.after",
                                "record.cancel.after",
                                "record.dead_replay.after",
-                               "record.dead_remove.before"};
-  const int rounds = scaled(2, 17);  // 31 places: over 500 kills
+                               "record.dead_remove.before",
+                               "record.transact.before",
+                               "record.transact.after",
+                               "record.kv_write.after",
+                               "record.batch_create.after",
+                               "record.batch_seal.before",
+                               "record.cron_fire.before"};
+  const int rounds = scaled(2, 14);  // 37 places: over 500 kills
   std::array<int, std::size(names)> hits{};
   for (int round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < std::size(names); ++i) {

@@ -3,29 +3,16 @@
 #include <wq.h>
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
+#include "crash/oracle_internal.h"
 #include "crash/protocol.h"
 
 namespace wq::crash {
 namespace {
 
-constexpr int64_t for_ever = std::numeric_limits<int64_t>::max();
-// Deadlines run on the monotonic clock and are told by the wall clock, both in whole milliseconds.
-constexpr int64_t slack_ms = 2;
 constexpr size_t recently_gone_max = 200;
 constexpr size_t violations_max = 30;
-
-bool removes(char kind) {
-  return kind == 'A' || kind == 'X' || kind == 'Z';
-}
-bool needs_lease(char kind) {
-  return kind == 'A' || kind == 'N' || kind == 'F' || kind == 'B' || kind == 'K' || kind == 'W';
-}
-bool sweeps(char kind) {
-  return kind == 'Q' || kind == 'D' || kind == 'U';
-}
 
 }  // namespace
 
@@ -59,176 +46,16 @@ void Oracle::judge(const std::vector<std::string>& lines) {
   ops_.clear();
   after_kill_.clear();
   doubtful_.clear();
+  doubtful_queues_.clear();
   census_done_ = false;
   parse(lines);
   replay();
   for (auto& [number, job] : after_kill_) jobs_[number] = job;
   add_doubts();
   judge_refusals();
+  ledger_.judge(lines, durable_lsn_);
   newest_id_ = std::max(newest_id_, life_id_);
   newest_generation_ = std::max(newest_generation_, life_generation_);
-}
-
-void Oracle::parse(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) {
-    std::istringstream in(line);
-    char type = 0;
-    in >> type;
-    uint64_t first = 0;
-    if (type == '!') violation("the child says: " + line);
-    if (type == 'G') {
-      uint64_t records = 0;
-      uint64_t cut = 0;
-      in >> first >> records >> cut;
-      ++figures_.opens;
-      figures_.replays += records > 0 ? 1 : 0;
-      figures_.cuts += cut > 0 ? 1 : 0;
-    }
-    if (type == 'C') judge_found(line);
-    if (type == 'T' && !std::exchange(census_done_, true) && in >> first) judge_total(first);
-    if (type == 'V' && in >> first && first != 0) violation("the full check found problems");
-    if (type == 'I') parse_intent(line);
-    if (type == 'R') parse_result(line);
-  }
-  register_intents();
-  for (const std::string& line : lines) {
-    if (line[0] == 'S') judge_listed(line);
-  }
-}
-
-void Oracle::parse_intent(const std::string& line) {
-  std::istringstream in(line);
-  char type = 0;
-  uint64_t key = 0;
-  Op op;
-  in >> type >> key >> op.kind >> op.level >> op.begin_ms;
-  if (op.kind == 'L') {
-    in >> op.lease_ms;
-  } else {
-    in >> op.queue;
-  }
-  if (op.kind == 'E') {
-    for (uint64_t number = 0; in >> number;) op.numbers.push_back(number);
-  } else if (op.kind == 'M') {
-    for (Target target{}; in >> target.kind >> target.id >> target.generation;) {
-      op.targets.push_back(target);
-    }
-  } else if (op.kind != 'L' && !sweeps(op.kind)) {
-    Target target{op.kind, 0, 0, 0, 0};
-    in >> target.id >> target.generation;
-    if (op.kind == 'K' || op.kind == 'W') in >> target.run_ms;
-    op.targets.push_back(target);
-  }
-  ops_[key] = std::move(op);
-}
-
-void Oracle::parse_result(const std::string& line) {
-  std::istringstream in(line);
-  char type = 0;
-  uint64_t key = 0;
-  in >> type >> key;
-  const auto it = ops_.find(key);
-  if (it == ops_.end()) return violation("a result without intent: " + line);
-  Op& op = it->second;
-  in >> op.code >> op.lsn >> op.end_ms;
-  op.done = true;
-  figures_.longest_ms = std::max(figures_.longest_ms, op.end_ms - op.begin_ms);
-  if (op.kind == 'E') {
-    for (uint64_t id = 0; in >> id;) op.ids.push_back(id);
-  } else if (op.kind == 'L') {
-    for (LeasedJob job{}; in >> job.number >> job.id >> job.generation >> job.attempts >>
-                          job.max_attempts >> job.leased_ms >> job.deadline_ms >> job.hash;) {
-      op.leased.push_back(job);
-    }
-  } else if (op.kind == 'M') {
-    for (Target& target : op.targets) in >> target.code;
-  } else if (!op.targets.empty()) {
-    op.targets[0].code = op.code;
-  }
-}
-
-// What the life found of a job that was known before it, before it did anything itself.
-void Oracle::judge_found(const std::string& line) {
-  std::istringstream in(line);
-  char type = 0;
-  uint64_t number = 0, id = 0, found = 0, generation = 0, hash = 0;
-  uint32_t state = 0, attempts = 0;
-  int64_t now_ms = 0, deadline_ms = 0;
-  in >> type >> number >> id >> found >> now_ms >> state >> attempts >> generation >> deadline_ms >>
-      hash;
-  ++figures_.census;
-  Job* const job = by_id(id);
-  if (job == nullptr) return violation("found a job that nobody asked for: " + line);
-  if (found == 0) {
-    if (!job->may_be_gone) violation("lost: " + name(*job));
-    if (job->may_exist) ++figures_.doubts_gone;
-    job->may_exist = false;
-    job->may_be_gone = true;
-    open_.erase(job->number);
-    return;
-  }
-  if (number != job->number) return violation("an id leads to another job: " + name(*job));
-  if (hash != hash_of(payload_of(number))) violation("payload differs: " + name(*job));
-  if (!job->may_exist) violation("came back: " + name(*job));
-  if (generation < job->generation) violation("lost a lease: " + name(*job));
-  if (attempts < job->attempts) violation("lost an attempt: " + name(*job));
-  const bool leased = state == WQ_STATE_LEASED || state == WQ_STATE_RUNNING;
-  if (job->place == Place::leased && job->deadline_ms > now_ms + slack_ms &&
-      (!leased || generation != job->generation)) {
-    violation("lost a valid lease: " + name(*job));
-  }
-  if (job->place == Place::dead && state != WQ_STATE_DEAD) {
-    violation("a dead job is alive: " + name(*job));
-  }
-  if (job->may_be_gone) ++figures_.doubts_there;
-  figures_.leases_kept += leased ? 1 : 0;
-  job->may_exist = true;
-  job->may_be_gone = false;
-  job->place_may_revert = state == WQ_STATE_DEAD && job->place != Place::dead;
-  job->place = leased ? Place::leased : state == WQ_STATE_DEAD ? Place::dead : Place::idle;
-  job->generation = generation;
-  job->attempts = attempts;
-  job->deadline_ms = deadline_ms == 0 ? for_ever : deadline_ms;
-  life_generation_ = std::max(life_generation_, generation);
-  observed(*job, id, true);
-}
-
-// All known jobs were looked up: only jobs of enqueues in doubt can be there besides.
-void Oracle::judge_total(uint64_t total) {
-  uint64_t certain = 0;
-  for (const uint64_t number : open_) certain += jobs_[number].may_be_gone ? 0 : 1;
-  if (total < certain || total > open_.size()) {
-    violation("the store counts " + std::to_string(total) + " jobs instead of " +
-              std::to_string(certain) + " to " + std::to_string(open_.size()));
-  }
-  if (total != certain) return;
-  for (auto it = open_.begin(); it != open_.end();) {
-    Job& job = jobs_[*it];
-    if (job.may_be_gone) {
-      job.may_exist = false;
-      ++figures_.doubts_gone;
-      it = open_.erase(it);
-    } else {
-      ++it;
-    }
-  }
-  groups_.clear();
-}
-
-void Oracle::judge_listed(const std::string& line) {
-  std::istringstream in(line);
-  char type = 0;
-  uint64_t number = 0, id = 0, hash = 0;
-  in >> type >> number >> id >> hash;
-  Job* const job = by_number(number, "dead letter");
-  if (job == nullptr) return;
-  if (!job->may_exist) violation("among the dead letters again: " + name(*job));
-  if (hash != hash_of(payload_of(number))) violation("payload differs: " + name(*job));
-  if (job->id != 0 && job->id != id) violation("id differs: " + name(*job));
-  // A job whose enqueue was in doubt, and all leases too, is known by its listing alone: what is
-  // done with the entry names the id.
-  job->id = id;
-  by_id_.emplace(id, number);
 }
 
 void Oracle::register_intents() {
@@ -242,10 +69,14 @@ void Oracle::register_intents() {
       job.life = life_;
       job.group = life_ << 32 | key;
       job.may_exist = true;  // for what the life listed and leased before the result was told
+      if (op.done && op.code != WQ_OK) {
+        job.may_exist = false;  // another one has its key
+        continue;
+      }
       open_.insert(number);
       if (!op.done) groups_[job.group] = op.numbers;
     }
-    if (op.kind == 'E' && op.done) {
+    if (op.kind == 'E' && op.done && op.code == WQ_OK) {
       for (size_t i = 0; i < op.numbers.size() && i < op.ids.size(); ++i) {
         if (!by_id_.emplace(op.ids[i], op.numbers[i]).second || op.ids[i] <= newest_id_) {
           violation("job id used again: " + std::to_string(op.ids[i]));
@@ -269,6 +100,7 @@ void Oracle::replay() {
   }
   for (const auto& [key, op] : ops_) {
     if (op.done) continue;
+    if (sweeps(op.kind)) doubtful_queues_.insert(op.queue);
     for (const Target& target : op.targets) {
       if (const Job* job = by_id(target.id)) doubtful_.insert(job->number);
     }
@@ -327,6 +159,7 @@ void Oracle::replay_enqueue(const Op& op, bool durable) {
     Job& job = jobs_[number];
     ++figures_.jobs;
     if (job.generation != 0) violation("leased before it was enqueued: " + name(job));
+    if (job.queue == key_queue) judge_key_taken(job, op);
     change(job, durable, [](Job& j) {
       j.enqueued = true;
       j.may_exist = true;
@@ -361,6 +194,7 @@ void Oracle::replay_lease(const Op& op, bool durable) {
     Job* const job = by_number(lease.number, "lease");
     if (job == nullptr) continue;
     judge_lease(*job, lease, op);
+    if (job->queue == group_queue) judge_group_slot(*job, lease);
     if (lease.generation <= life_generation_) {
       violation("generation " + std::to_string(lease.generation) + " out of order: " + name(*job));
     }
@@ -545,6 +379,7 @@ void Oracle::judge_end() {
     const Job& job = jobs_[number];
     if (!job.may_be_gone) violation("not drained: " + name(job));
   }
+  ledger_.judge_end();
 }
 
 std::string Oracle::known_jobs() const {

@@ -18,6 +18,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "crash/oracle_ledger.h"
+
 namespace wq::crash {
 
 struct Figures {
@@ -27,6 +29,9 @@ struct Figures {
   uint64_t stale = 0;
   uint64_t sweeps = 0;  // clears, deletes and purges with OK
   uint64_t in_doubt = 0;
+  uint64_t group_leases = 0;  // of jobs of a group
+  uint64_t duplicates = 0;    // enqueues that met the holder of their key
+  uint64_t key_holders = 0;   // looked up after an open, and held
   int64_t longest_ms = 0;     // call
   uint64_t census = 0;        // jobs looked up after an open
   uint64_t doubts_gone = 0;   // jobs that could be gone or not, and were
@@ -45,6 +50,8 @@ class Oracle {
   void judge_end();
   // Jobs for the next life to look up: "queue number id" lines.
   std::string known_jobs() const;
+  std::string known_to_ledger() const { return ledger_.known(); }
+  const LedgerFigures& ledger_figures() const { return ledger_.figures(); }
   const std::vector<std::string>& violations() const { return violations_; }
   const Figures& figures() const { return figures_; }
 
@@ -87,6 +94,7 @@ class Oracle {
     int32_t code = 0;
     uint64_t lsn = 0;
     std::vector<uint64_t> numbers, ids;  // enqueue
+    uint64_t holder = 0;                 // of its key
     std::vector<LeasedJob> leased;
     std::vector<Target> targets;  // of a settle
   };
@@ -102,6 +110,9 @@ class Oracle {
   void judge_found(const std::string& line);
   void judge_total(uint64_t total);
   void judge_listed(const std::string& line);
+  void judge_holder(const std::string& line);
+  void judge_group_slot(const Job& job, const LeasedJob& lease);
+  void judge_key_taken(const Job& job, const Op& op);
 
   void register_intents();
   void replay();
@@ -124,6 +135,7 @@ class Oracle {
 
   std::vector<std::string> violations_;
   Figures figures_;
+  LedgerOracle ledger_{[this](const std::string& text) { violation(text); }};
   std::unordered_map<uint64_t, Job> jobs_;        // by number
   std::unordered_map<uint64_t, uint64_t> by_id_;  // number by id
   std::set<uint64_t> open_;                       // numbers of jobs that may exist
@@ -138,6 +150,7 @@ class Oracle {
   std::map<uint64_t, Op> ops_;
   std::unordered_map<uint64_t, Job> after_kill_;  // what changes that may be lost leave
   std::unordered_set<uint64_t> doubtful_;         // jobs that a call in doubt names
+  std::set<uint32_t> doubtful_queues_;            // that a sweep in doubt may have emptied
   uint64_t life_id_ = 0;
   uint64_t life_generation_ = 0;
   bool census_done_ = false;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "engine/cron_plan.h"
 #include "engine/salvage.h"
@@ -522,6 +523,22 @@ TEST(CronSalvage, KeepsSchedulesAndTheirSlots) {
   EXPECT_EQ(engine.value()->stats().counts[static_cast<size_t>(JobState::ready)], 6u);
   EXPECT_EQ(engine.value()->verify().value().problems, 0u);
   EXPECT_TRUE(engine.value()->close().ok());
+}
+
+// The checkpoint of a full check is over before the check begins, and others go on in between.
+TEST_P(CronTest, AFullCheckMeetsWhatChangedSinceItsCheckpoint) {
+  bool changed = false;
+  harness_.options().between_steps = [&] {
+    if (std::exchange(changed, true)) return;
+    ASSERT_TRUE(put("m", "*/5 * * * *").ok());
+    ASSERT_TRUE(put("new", "* * * * *").ok());
+  };
+  reopen();
+  ASSERT_TRUE(put("m", "* * * * *").ok());
+  const Result<VerifyReport> report = harness_.engine().verify();
+  harness_.options().between_steps = nullptr;
+  ASSERT_TRUE(changed && report.ok());
+  EXPECT_EQ(report.value().problems, 0u) << report.value().first_problem;
 }
 
 // Random times, kills, closes and checkpoints: every slot, once, in order.
