@@ -174,7 +174,8 @@ class CrashTest : public testing::Test {
 
   const uint64_t seed_ = test_seed();
   Prng prng_{seed_};
-  const std::string directory_ = testing::TempDir() + "/crash";
+  const std::string directory_ =
+      testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
   Oracle oracle_;
   uint64_t life_ = 0;
   uint64_t open_us_ = 0;
