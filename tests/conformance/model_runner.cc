@@ -761,7 +761,7 @@ bool ModelRunner::dead_many(const Line& line, QueueId id, Rows& rows) {
       if (line.op == "dead_replay_many") {
         model_.replay(id, letter, ++last_generation_, now_);
       } else {
-        model_.remove_dead(id, letter);
+        model_.remove_dead(id, letter, now_);
       }
     }
   }
