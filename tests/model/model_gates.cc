@@ -245,12 +245,14 @@ std::vector<Candidate> first_of_lines(QueueId id, const Queue& queue,
   return firsts;
 }
 
+constexpr uint32_t passed_max = 3;  // by jobs of one other tenant, some of them in cold lines
+
 // Which of these it can be: exactly one, unless it is open whose turn it is.
 //
 // wq.h promises that nobody waits for more than one job of each other tenant. Where there are
 // neither groups nor rate keys in the queue it is known exactly whose turn it is. Else a line whose
 // first job is only on the disk may be taken for another tenant's (docs/design/0003), so it may be
-// the first job of any line, as long as the promise is kept to those that have jobs of their own.
+// the first job of any line. Whoever has jobs of its own is still not passed over for long.
 std::vector<Candidate> by_turns(const Queue& queue, uint8_t priority,
                                 std::vector<Candidate> firsts) {
   const auto tenant_of = [&](const Candidate& each) -> const std::string& {
@@ -268,7 +270,8 @@ std::vector<Candidate> by_turns(const Queue& queue, uint8_t priority,
   }
   std::erase_if(firsts, [&](const Candidate& each) {
     return std::any_of(gates.passed.begin(), gates.passed.end(), [&](const auto& entry) {
-      return std::get<0>(entry.first) == priority && std::get<2>(entry.first) == tenant_of(each);
+      return entry.second >= passed_max && std::get<0>(entry.first) == priority &&
+             std::get<2>(entry.first) == tenant_of(each);
     });
   });
   return firsts;
