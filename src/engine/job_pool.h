@@ -54,7 +54,7 @@ class JobPool {
 
   void free(Job* job) {
     job->~Job();
-    if (count_ >= WQ_JOB_BLOCKS_KEPT) {
+    if (count_ == WQ_JOB_BLOCKS_KEPT) {
       ::operator delete(job);
       return;
     }

@@ -19,7 +19,7 @@ std::string read(const std::filesystem::path& path) {
 }
 
 // Below this the scripts or the model have changed so that little is compared any more.
-constexpr size_t share_least_percent = 40;
+constexpr size_t share_least_percent = 35;
 
 struct Totals {
   size_t scripts = 0;

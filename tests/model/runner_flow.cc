@@ -82,7 +82,7 @@ std::string Runner::learn_batch(uint64_t id) {
   if (status.ok()) return {};
   const Code code = status.status().code();
   if (code != Code::not_found) return wrong_code("batch_status", code, Code::not_found);
-  live_.batches.erase(batch);
+  changed(last_lsn(), [id](Model& model) { model.batches.erase(id); });
   return {};
 }
 

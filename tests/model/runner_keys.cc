@@ -81,7 +81,8 @@ std::string Runner::learn_key(const KeyName& key) {
   }
   const Code code = told.status().code();
   if (code != Code::not_found) return wrong_code("key_holder", code, Code::not_found);
-  live_.keys.erase(key);
+  // Some record up to the newest one did it, and what is opened again has it too.
+  changed(last_lsn(), [key](Model& model) { model.keys.erase(key); });
   return {};
 }
 

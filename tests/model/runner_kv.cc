@@ -66,7 +66,7 @@ std::string Runner::learn_row(const std::string& key) {
   if (told.ok()) return {};
   const Code code = told.status().code();
   if (code != Code::empty) return wrong_code("kv_get", code, Code::empty);
-  live_.kv.erase(key);
+  changed(last_lsn(), [key](Model& model) { model.kv.erase(key); });
   return {};
 }
 

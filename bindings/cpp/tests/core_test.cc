@@ -34,10 +34,10 @@ TEST(Codes, AreThoseOfTheHeader) {
   const std::string header = text.str();
   const std::regex line(R"(\n#define WQ_(E_)?([A-Z_]+) \(?(-?\d+)\)?(?= |\n))");
   std::set<std::int32_t> seen;
-  const std::size_t end = header.find("values of fields");
+  const std::size_t begin = header.find("= codes */");
+  const std::size_t end = header.find("/* ====", begin);
   ASSERT_NE(end, std::string::npos);
-  const std::string codes =
-      header.substr(header.find("= codes */"), end - header.find("= codes */"));
+  const std::string codes = header.substr(begin, end - begin);
   for (std::sregex_iterator it(codes.begin(), codes.end(), line), last; it != last; ++it) {
     const std::int32_t code = std::stoi((*it)[3]);
     const std::string name = (*it)[2];
