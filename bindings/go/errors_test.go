@@ -37,7 +37,8 @@ func TestEveryCodeMaps(t *testing.T) {
 		"NO_SPACE": wq.ErrNoSpace, "FULL": wq.ErrFull, "NO_MEMORY": wq.ErrNoMemory, "IO": wq.ErrIO,
 		"CORRUPT": wq.ErrCorrupt, "POISONED": wq.ErrPoisoned, "INTERNAL": wq.ErrInternal}
 	header := headerText(t)
-	section := header[strings.Index(header, "= codes */"):strings.Index(header, "= values of fields */")]
+	section := header[strings.Index(header, "= codes */"):]
+	section = section[:strings.Index(section, "/* ====")]
 	found := 0
 	for _, m := range regexp.MustCompile(`(?m)^#define WQ_(E_)?([A-Z_]+) \(?(-?\d+)\)?`).FindAllStringSubmatch(section, -1) {
 		value, err := strconv.Atoi(m[3])

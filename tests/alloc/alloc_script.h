@@ -17,8 +17,9 @@ struct Step {
   void (*before)(World&) = nullptr;  // once, before the first try
   void (*after)(World&) = nullptr;   // after the call went as it should
   bool unpromised = false;           // what it does is not promised to anybody before a later step
-  // A refusal may have left something, in a store that is sound: an import is made of parts, and a
-  // lease gives back what it has leased and could not open.
+  // A refusal may have left something, in a store that is sound: an import is made of parts, a
+  // lease gives back what it has leased and could not open, a cancelled flow ends its jobs in
+  // steps.
   bool inexact = false;
 };
 

@@ -504,7 +504,7 @@ const Script steps = {
     {"cron next", cron_next},
     {"a second flow", create_flow},
     {"join the second flow", join_flow},
-    {"flow cancel", cancel_flow},
+    {"flow cancel", cancel_flow, nullptr, nullptr, false, true},
     {"wait durable", wait_durable},
     {"export", export_all},
     {"keys in use", get_keys},

@@ -104,11 +104,11 @@ class Encrypt(CliCase):
         self.assertEqual((done["key"], done["result"], done["result_error"]), (1, "", "NO_KEY"))
         self.assertIn("unreadable", self.wq("history", "-q", "q", env=two).out.decode())
 
-        # Over an export the chain stays sealed, all else is sealed anew.
+        # Over an export the chain and the three results stay sealed, all else is sealed anew.
         opened, sealed = self.wq("export", env=one).out, self.wq("export", env=two).out
         self.assertIn(SECRET.encode(), opened)
         self.assertNotIn(SECRET.encode(), sealed)
-        for name, data, rows in (("opened", opened, [1, 2]), ("sealed", sealed, [3, 0])):
+        for name, data, rows in (("opened", opened, [4, 2]), ("sealed", sealed, [6, 0])):
             self.store = self.path(name)
             both = self.keys(1, 2)
             self.wq("import", stdin=data, env=both)
