@@ -54,7 +54,7 @@ Next Runner::any_next(Prng& dice, bool of_chain) {
   if (dice.below(4) == 0) next.delay_ms = any_ms(dice);
   next.priority = any_priority(dice);
   next.max_attempts = static_cast<uint32_t>(dice.below(3));
-  if (setting_.flows & flow_limits) add_limits(dice, next.limits, INT64_MAX);
+  if (setting_.flows & flow_limits) add_limits(dice, next.limits, 0);
   next.limits.expires_ms = 0;
   return next;
 }
