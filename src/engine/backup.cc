@@ -33,6 +33,7 @@ uint64_t segment_bytes_for(uint64_t log_bytes) {
 // It is the copy's log that stopped, and not that of the store, which a POISONED would be read as.
 Status of_the_copy(Status status) {
   if (status.code() != Code::poisoned) return status;
+  if (status.os_errno() == ENOMEM) return Code::no_memory;
   const std::string message = status.message();
   return Status(status.os_errno() == ENOSPC ? Code::no_space : Code::io,
                 message.substr(0, message.find("; nothing more is written")), status.os_errno(),

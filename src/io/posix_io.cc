@@ -129,17 +129,17 @@ Status PosixIo::make_dir(const std::string& path) {
 }
 
 Result<std::vector<std::string>> PosixIo::list(const std::string& directory) {
-  DIR* const stream = ::opendir(directory.c_str());
+  // Closed also if there is no memory for a name.
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
   if (stream == nullptr) return errno_status(directory, "opendir");
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* entry = ::readdir(stream)) {
+  while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
   }
   const int read_errno = errno;
-  ::closedir(stream);
   if (read_errno != 0) return status_from_errno(read_errno, directory, "readdir");
   std::sort(names.begin(), names.end());
   return names;

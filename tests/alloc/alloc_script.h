@@ -19,7 +19,8 @@ struct Step {
   bool unpromised = false;           // what it does is not promised to anybody before a later step
   // A refusal may have left something, in a store that is sound: an import is made of parts, a
   // lease gives back what it has leased and could not open, a cancelled flow ends its jobs in
-  // steps, a tick that was not synced is done again at another time.
+  // steps, a tick that was not synced is done again at another time, and a
+  // backup that has no memory to clean up leaves what it has begun.
   bool inexact = false;
 };
 

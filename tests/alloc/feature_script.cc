@@ -517,7 +517,7 @@ const Script steps = {
     {"tick: keys and rows whose time is up", tick, nullptr, nullptr, true},
     {"sync after a tick", sync_store, nullptr, nullptr, false, true},
     {"checkpoint", checkpoint},
-    {"backup", backup},
+    {"backup", backup, nullptr, nullptr, false, true},
     {"close", close_store, close_queues},
     {"open with content", open_store},
     {"open queue a again", open_a},
