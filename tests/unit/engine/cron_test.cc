@@ -527,8 +527,9 @@ TEST(CronSalvage, KeepsSchedulesAndTheirSlots) {
 
 // The checkpoint of a full check is over before the check begins, and others go on in between.
 TEST_P(CronTest, AFullCheckMeetsWhatChangedSinceItsCheckpoint) {
-  bool changed = false;
-  harness_.options().between_steps = [&] {
+  static bool changed;  // the store keeps the hook until it is closed, behind this test
+  changed = false;
+  harness_.options().between_steps = [this] {
     if (std::exchange(changed, true)) return;
     ASSERT_TRUE(put("m", "*/5 * * * *").ok());
     ASSERT_TRUE(put("new", "* * * * *").ok());
