@@ -11,6 +11,7 @@
 
 #include "fuzz_check.h"
 #include "input.h"
+#include "work_directory.h"
 #include "io/format_file.h"
 #include "io/io.h"
 #include "io/segment.h"
@@ -21,14 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path& directory() {
-  static const fs::path path = [] {
-    const char* const base = std::getenv("TEST_TMPDIR");
-    fs::path parent = base ? fs::path(base) : fs::temp_directory_path();
-    fs::create_directories(parent);
-    std::string name = (parent / "log_scan_fuzz.XXXXXX").string();
-    FUZZ_CHECK(::mkdtemp(name.data()) != nullptr);
-    return fs::path(name);
-  }();
+  static const fs::path path = make_work_directory("log_scan_fuzz");
   return path;
 }
 
