@@ -1643,10 +1643,11 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * order of the queue: one with a million jobs holds up the others by one job each. Jobs without a
  * tenant are one tenant more. There is nothing to configure. A group stays in the order of the
  * queue, whoever its jobs are of: it takes the turn of the tenant of its first job, and none while
- * it is full. Whose turn it is is stored, so that each tenant gets its share also if every process
- * takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that has the most (or at least
- * half as many as that). Each tenant with ready jobs takes memory as a group does. Queues without
- * tenants pay nothing.
+ * it is full. (While that job is only on the disk its tenant may not be known, and another tenant
+ * may be served more than once before it.) Whose turn it is is stored, so that each tenant gets its
+ * share also if every process takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that
+ * has the most (or at least half as many as that). Each tenant with ready jobs takes memory as a
+ * group does. Queues without tenants pay nothing.
  *
  * RATE KEYS. wq_queue_config.key_rate_... is such a rate for the jobs of each rate key alone (one
  * of a customer, of a host that is called): a job that names a wq_job_spec.rate_key uses up
