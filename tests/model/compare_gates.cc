@@ -52,6 +52,8 @@ std::string walk_lease(const Model& model, std::span<const QueueId> from, size_t
                        Walk* walk) {
   const std::vector<QueueId> queues(from.begin(), from.end());
   Model scratch;
+  // A job that is skipped may end its batch, whose follow-up this lease may come to.
+  if (!overlapped.empty()) scratch = model;
   for (const QueueId id : queues) scratch.queues[id] = model.queues.at(id);
   const auto is_overlapped = [&](const Pick& pick) {
     return std::find_if(overlapped.begin(), overlapped.end(),
