@@ -62,7 +62,7 @@ planted:
 
 nightly:
 	@scripts/setup.sh test fuzz nightly
-	@scripts/nightly.py
+	@scripts/nightly.py --parallel $(JOBS)
 
 format:
 	@scripts/setup.sh lint

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""scripts/nightly.py [--only JOB]... [--scale X] [--fresh] [--record] [--list]: the long tests.
+"""scripts/nightly.py [--only JOB]... [--parallel N] [--scale X] [--fresh] [--record] [--list]: the
+long tests.
 
 JOBS below lists them; a new one is a line there. A job is done in parts, and each finished part is
 noted in build/nightly/state.json: what was interrupted goes on there when it is called again.
 Another commit, another scale, or --fresh starts anew. A part that failed is tried again. What a
-part printed is in build/nightly/<job>-<part>.log. The table at the end sums up the figures;
---record writes it to docs/TESTING.md. The exit code is 0 only if every part of every job that was
-asked for passed.
+part printed is in build/nightly/<job>-<part>.log. --parallel: so many parts of a job at once.
+
+The table at the end sums up the figures; --record writes the rows of the jobs that ran to
+docs/TESTING.md, each with its commit, and leaves the other rows there as they are: the whole may be
+run on several days. The exit code is 0 only if every part of every job that was asked for passed.
 """
 
 import argparse
@@ -16,7 +19,9 @@ import platform
 import re
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import marked
@@ -120,6 +125,7 @@ class Progress:
     def __init__(self, identity, fresh):
         self.identity = identity
         self.parts = {}  # "job/part" -> {"ok": bool, "seconds": float}
+        self.lock = threading.Lock()
         try:
             with open(STATE, encoding="ascii") as file:
                 found = json.load(file)
@@ -127,6 +133,14 @@ class Progress:
             return
         if not fresh and found["identity"] == identity:
             self.parts = found["parts"]
+
+    def done(self, job, part, result):
+        with self.lock:
+            self.parts[f"{job.name}/{part}"] = result
+            self.save()
+            verdict = "ok" if result["ok"] else f"FAILED, see {log_path(job, part)}"
+            print(f"{time.strftime('%H:%M:%S')} {job.name}: {part}: {verdict} "
+                  f"({result['seconds']} s)", flush=True)
 
     def save(self):
         with open(f"{STATE}.new", "w", encoding="ascii") as file:
@@ -158,20 +172,16 @@ def parts_of(job, options):
 
 
 def run_job(job, options, progress):
-    """Runs what is left of it. Returns its row of the table: parts, failed ones, seconds."""
+    """Runs what is left of it. Returns the names of all its parts."""
     subprocess.run(["scripts/build.sh", job.preset], check=True)
     parts = parts_of(job, options)
-    for number, part in enumerate(parts, 1):
-        key = f"{job.name}/{part}"
-        if progress.parts.get(key, {}).get("ok"):
-            continue
-        print(f"{time.strftime('%H:%M:%S')} {job.name} {number}/{len(parts)}: {part} ... ",
-              end="", flush=True)
-        result = run_part(job, part, options)
-        progress.parts[key] = result
-        progress.save()
-        verdict = "ok" if result["ok"] else f"FAILED, see {log_path(job, part)}"
-        print(f"{verdict} ({result['seconds']} s)", flush=True)
+    left = [part for part in parts if not progress.parts.get(f"{job.name}/{part}", {}).get("ok")]
+    print(f"{time.strftime('%H:%M:%S')} {job.name}: {len(left)} of {len(parts)} parts to do",
+          flush=True)
+    with ThreadPoolExecutor(options.parallel) as pool:
+        for _ in pool.map(lambda part: progress.done(job, part, run_part(job, part, options)),
+                          left):
+            pass
     return parts
 
 
@@ -189,15 +199,30 @@ def figures_of(job, parts):
     return ", ".join(out)
 
 
-def table(ran, progress):
-    yield "| Job | What | Parts | Failed | Figures | Time |"
-    yield "|---|---|---|---|---|---|"
+HEAD = ("| Job | What | Parts | Failed | Figures | Time | Run |", "|---|---|---|---|---|---|---|")
+
+
+def rows(ran, progress, run):
+    """The row of each job that ran, by its name. `run`: commit and day."""
+    made = {}
     for job, parts in ran:
         results = [progress.parts[f"{job.name}/{part}"] for part in parts]
         failed = sum(not result["ok"] for result in results)
         minutes = sum(result["seconds"] for result in results) / 60
-        yield (f"| `{job.name}` | {job.what} | {len(parts)} | {failed} | {figures_of(job, parts)} "
-               f"| {minutes:.1f} min |")
+        made[job.name] = (f"| `{job.name}` | {job.what} | {len(parts)} | {failed} "
+                          f"| {figures_of(job, parts)} | {minutes:.1f} min | {run} |")
+    return made
+
+
+def record(made):
+    """Puts these rows into the document, in the order of JOBS, with those that it has of others."""
+    known = {}
+    for line in marked.read("nightly"):
+        name = re.match(r"\| `(\w+)` \|", line)
+        if name:
+            known[name.group(1)] = line
+    known.update(made)
+    marked.write("nightly", [*HEAD, *(known[job.name] for job in JOBS if job.name in known)])
 
 
 def machine():
@@ -210,6 +235,7 @@ def machine():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", action="append", default=[], metavar="JOB")
+    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="parts at once")
     parser.add_argument("--scale", type=float, default=1.0, help="0.1: a tenth of it")
     parser.add_argument("--fresh", action="store_true", help="forget what was done")
     parser.add_argument("--record", action="store_true", help="write the table")
@@ -233,12 +259,11 @@ def main():
         if not options.only or job.name in options.only:
             ran.append((job, run_job(job, options, progress)))
 
-    lines = list(table(ran, progress))
-    print("\n".join(lines))
+    scale = "" if options.scale == 1 else f", scale {options.scale}"
+    made = rows(ran, progress, f"{commit}, {time.strftime('%Y-%m-%d')}, {machine()}{scale}")
+    print("\n".join([*HEAD, *made.values()]))
     if options.record:
-        scale = "" if options.scale == 1 else f", scale {options.scale}"
-        head = f"Commit {commit}, {time.strftime('%Y-%m-%d')}, {machine()}{scale}."
-        marked.write("nightly", [head, "", *lines])
+        record(made)
     failed = [key for job, parts in ran for key in (f"{job.name}/{part}" for part in parts)
               if not progress.parts[key]["ok"]]
     print(f"nightly: {len(failed)} parts failed" + (f": {', '.join(failed)}" if failed else ""))
