@@ -118,6 +118,7 @@ def judge(results, options):
         ratio_verdict("pipelined_power_life", results.batch100, "wq pipelined", peer, 10),
         rate_verdict("pipelined_power_life_rate", results.batch100["wq pipelined"], 400_000),
         rate_verdict("memory_level_batch1_life", results.memory_level["wq"], 500_000),
+        rate_verdict("unique_group_rate_pipelined", results.traits["wq"], 150_000),
         Verdict("device_bytes_per_job_batch100", results.device["device_bytes_per_job"], 700,
                 False, "B",
                 f"sectors written to the block device over {results.device['jobs']:,} jobs"),

@@ -142,6 +142,11 @@ def run_memory_level(bench, rounds):
     return bench.rounds("memory level", {"wq": life("wq", "memory", 1, 1.5)}, rounds)
 
 
+def run_traits(bench):
+    words = "unique,group,rate"
+    return bench.rounds(words, {"wq": (*pipelined(100, 2), "--traits", words)}, 3)
+
+
 def run_device_bytes(bench):
     progress("device bytes")
     # The warm-up lasts until segments are recycled: they are zero-filled once in a store's life.
@@ -177,6 +182,7 @@ def run_bars(bench, options):
     results.serial = run_serial(bench, 5)
     results.batch100 = run_batch100(bench, 5)
     results.memory_level = run_memory_level(bench, 3)
+    results.traits = run_traits(bench)
     results.device = run_device_bytes(bench)
     progress("wake-up")
     results.wake = [bench.measure("wake", "--jobs", 2000) for _ in range(3)]

@@ -11,11 +11,12 @@ constexpr int64_t stuck_ms = 20'000;                // no event for so long whil
 }  // namespace
 
 Pipeline::Pipeline(const WqStore& store, Durability durability, size_t batch,
-                   size_t jobs_in_flight_max)
+                   size_t jobs_in_flight_max, const Traits& traits)
     : durability_(durability),
       batch_(batch),
       jobs_in_flight_max_(std::max(jobs_in_flight_max, batch)),
-      calls_(store),
+      jobs_may_wait_(traits.may_wait()),
+      calls_(store, traits),
       payloads_(batch) {
   const wq_event fresh = WQ_EVENT_INIT;
   events_.assign(events_max, fresh);
@@ -46,7 +47,8 @@ Pipeline::Pending Pipeline::arrived(uint64_t user_data) {
 bool Pipeline::enqueue(Ledger& ledger, size_t jobs) {
   if (jobs_in_flight_ + jobs > jobs_in_flight_max_) return false;
   wq_call call = next_call(changes_, durability_);
-  calls_.enqueue(payloads_.make(ledger.issue(jobs), jobs), &call);
+  const uint64_t first_id = ledger.issue(jobs);
+  calls_.enqueue(payloads_.make(first_id, jobs), &call, first_id);
   changes_.pending.push_back({Step::enqueue, jobs, {}});
   jobs_in_flight_ += jobs;
   jobs_ready_ += jobs;
@@ -57,7 +59,10 @@ bool Pipeline::lease() {
   if (jobs_ready_ == 0) return false;
   wq_call call = next_call(leases_, std::min(durability_, Durability::process));
   WqBatch batch;
-  if (!calls_.lease(batch_, 0, &call, &batch)) fail("an enqueued job can not be leased");
+  if (!calls_.lease(batch_, 0, &call, &batch)) {
+    if (!jobs_may_wait_) fail("an enqueued job can not be leased");
+    return false;
+  }
   const size_t jobs = batch.count();
   leases_.pending.push_back({Step::lease, jobs, std::move(batch)});
   jobs_ready_ -= jobs;
@@ -120,10 +125,12 @@ uint64_t Pipeline::run_lives(Ledger& ledger, double seconds) {
     const bool leased = lease();
     poll(ledger, enqueued || leased ? 0 : stuck_ms);
   }
-  while (lease()) {
+  for (;;) {
+    while (lease()) {
+    }
+    if (!under_way()) return jobs_done_;
+    poll(ledger, stuck_ms);  // what ends may make room for what waits
   }
-  while (under_way()) poll(ledger, stuck_ms);
-  return jobs_done_;
 }
 
 void Pipeline::fill(Ledger& ledger, uint64_t jobs) {

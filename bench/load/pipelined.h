@@ -17,7 +17,8 @@ class Pipeline {
  public:
   // At most `jobs_in_flight_max` jobs are between the start of their enqueue and the event of their
   // last step.
-  Pipeline(const WqStore& store, Durability durability, size_t batch, size_t jobs_in_flight_max);
+  Pipeline(const WqStore& store, Durability durability, size_t batch, size_t jobs_in_flight_max,
+           const Traits& traits = {});
   ~Pipeline() { wq_cq_close(&cq_); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -59,6 +60,7 @@ class Pipeline {
   const Durability durability_;
   const size_t batch_;
   const size_t jobs_in_flight_max_;
+  const bool jobs_may_wait_;
   WqCalls calls_;
   PayloadBatch payloads_;
   wq_cq* cq_ = nullptr;

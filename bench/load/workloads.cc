@@ -77,10 +77,12 @@ void report_raw(const RawSettings& settings) {
 }
 
 void report_pipelined(const PipelineSettings& settings) {
-  WqStore store(settings.directory + "/store");
+  const Traits traits = parse_traits(settings.traits);
+  WqStore store(settings.directory + "/store", traits);
   LifeSettings limits;
   Ledger ledger(limits.jobs_max);
-  Pipeline pipeline(store, settings.durability, settings.batch, settings.jobs_in_flight_max);
+  Pipeline pipeline(store, settings.durability, settings.batch, settings.jobs_in_flight_max,
+                    traits);
   pipeline.run_lives(ledger, settings.warmup_seconds);
   const uint64_t cpu_start = cpu_ns();
   const uint64_t device_start = device_write_bytes(settings.directory);
@@ -96,6 +98,7 @@ void report_pipelined(const PipelineSettings& settings) {
   report.set("system", std::string("wq"));
   report.set("durability", std::string(durability_name(settings.durability)));
   report.set("batch", static_cast<uint64_t>(settings.batch));
+  report.set("traits", settings.traits);
   report.set("jobs_in_flight_max", static_cast<uint64_t>(settings.jobs_in_flight_max));
   report.set("jobs", jobs);
   report.set("seconds", seconds);

@@ -23,6 +23,7 @@ struct PipelineSettings {
   size_t jobs_in_flight_max = 20'000;
   double seconds = 2;
   double warmup_seconds = 0.3;
+  std::string traits;  // see parse_traits()
 };
 void report_pipelined(const PipelineSettings& settings);
 

@@ -23,10 +23,11 @@ uint32_t wq_level(Durability durability) {
   fail("unknown durability");
 }
 
-WqStore::WqStore(const std::string& directory) {
+WqStore::WqStore(const std::string& directory, const Traits& traits) {
+  const wq_queue_config config = traits_config(traits);
   wq_error error = WQ_ERROR_INIT;
   check_wq(wq_store_open(directory.c_str(), nullptr, &store_, &error), error, "store_open");
-  check_wq(wq_queue_open(store_, "bench", 5, nullptr, 0, &queue_, &error), error, "queue_open");
+  check_wq(wq_queue_open(store_, "bench", 5, &config, 0, &queue_, &error), error, "queue_open");
 }
 
 void WqStore::close() {
@@ -92,14 +93,16 @@ std::string_view payload_of(const wq_job& job) {
   return {static_cast<const char*>(job.payload.data), job.payload.len};
 }
 
-WqCalls::WqCalls(const WqStore& store) : store_(store) {}
+WqCalls::WqCalls(const WqStore& store, const Traits& traits) : store_(store), traits_(traits) {}
 
-void WqCalls::enqueue(std::span<const std::string_view> payloads, wq_call* call) {
+void WqCalls::enqueue(std::span<const std::string_view> payloads, wq_call* call,
+                      uint64_t first_id) {
   const wq_job_spec defaults = WQ_JOB_SPEC_INIT;
   if (specs_.size() < payloads.size()) specs_.resize(payloads.size(), defaults);
   for (size_t i = 0; i < payloads.size(); i++) {
     specs_[i].payload = {payloads[i].data(), payloads[i].size()};
   }
+  traits_.set(std::span(specs_).first(payloads.size()), first_id);
   wq_error error = WQ_ERROR_INIT;
   const int32_t code =
       payloads.size() == 1

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "queue_under_test.h"
+#include "traits.h"
 
 namespace wq::bench {
 
@@ -19,10 +20,10 @@ void check_wq(int32_t code, const wq_error& error, const char* what);
 
 uint32_t wq_level(Durability durability);
 
-// An open store with one queue, all options at their defaults.
+// An open store with one queue, all options at their defaults but for what `traits` need.
 class WqStore {
  public:
-  explicit WqStore(const std::string& directory);
+  explicit WqStore(const std::string& directory, const Traits& traits = {});
   ~WqStore() { close(); }
   WqStore(const WqStore&) = delete;
   WqStore& operator=(const WqStore&) = delete;
@@ -63,14 +64,16 @@ std::string_view payload_of(const wq_job& job);
 // The calls of one thread, with their reusable arrays. `call` may be NULL for the defaults.
 class WqCalls {
  public:
-  explicit WqCalls(const WqStore& store);
-  void enqueue(std::span<const std::string_view> payloads, wq_call* call);
+  explicit WqCalls(const WqStore& store, const Traits& traits = {});
+  // `first_id`: of the payloads; what keys are made of.
+  void enqueue(std::span<const std::string_view> payloads, wq_call* call, uint64_t first_id = 0);
   // False if there was no job within wait_ms.
   bool lease(size_t jobs_max, int64_t wait_ms, wq_call* call, WqBatch* batch);
   void ack(std::span<const wq_token> tokens, wq_call* call);
 
  private:
   const WqStore& store_;
+  TraitMaker traits_;
   std::vector<wq_job_spec> specs_;
   std::vector<wq_settle_item> items_;
 };

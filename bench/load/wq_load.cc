@@ -48,6 +48,7 @@ struct Arguments {
   bool hold = false;
   uint64_t jobs = 1'000'000;
   size_t in_flight = 20'000;
+  std::string traits;
   LifeSettings lives;
 };
 
@@ -105,10 +106,12 @@ void add_life_commands(CLI::App* app, Arguments* a) {
   CLI::App* pipelined = app->add_subcommand("pipelined", "wq, one thread and a completion queue");
   add_system_options(pipelined, a);
   pipelined->add_option("--in-flight", a->in_flight, "jobs under way at most");
+  pipelined->add_option("--traits", a->traits,
+                        "what jobs use: of unique, group, rate, rate_key, tenant, with commas");
   pipelined->callback([a] {
     const WorkDirectory work(a->directory, false);
     report_pipelined({work.path(), parse_durability(a->durability), a->lives.batch, a->in_flight,
-                      a->lives.seconds, a->lives.warmup_seconds});
+                      a->lives.seconds, a->lives.warmup_seconds, a->traits});
   });
 }
 
