@@ -651,10 +651,10 @@ class Engine {
   void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::span<Queue*> queues) WQ_REQUIRES(mutex_);
   Code blocked_code(std::span<Queue* const> queues) const;
-  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues,
-                       const Now& now, std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
-  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues,
-                      Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
+                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues, Waiter& waiter,
+                      int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
@@ -822,7 +822,11 @@ class Engine {
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
+  struct ComingPage;
+  Lane* find_lane(const LaneId& id) const WQ_REQUIRES(mutex_);
+  PageLimits refill_limits(const LaneId& id) WQ_REQUIRES(mutex_);
   Status refill_lane(const LaneId& id) WQ_REQUIRES(mutex_);
+  Status refill_wanted() WQ_REQUIRES(mutex_);
   void open_gates(int64_t now_ms) WQ_REQUIRES(mutex_);
   void watch_rate(Queue* queue) WQ_REQUIRES(mutex_);
   void wake_rated(int64_t now_ms) WQ_REQUIRES(mutex_);
@@ -899,6 +903,7 @@ class Engine {
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
+  CondVar page_came_;                     // see Lane::page_coming
   CondVar memory_freed_;                  // a checkpoint ended
   CondVar idle_;                          // the last call left, or nothing is leased any more
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of

@@ -19,6 +19,8 @@ constexpr int64_t no_memory_rest_ms = 20;
 constexpr size_t due_step_max = 1'000;
 constexpr size_t evict_step_max = 512;
 constexpr size_t refill_rows_min = 16;
+// Whoever leases faster than the store is read waits for one page of this size at a time.
+constexpr size_t refill_rows_max = 512;
 constexpr size_t line_refill_rows_max = 64;
 // A checkpoint that freed more than this gives free memory back to the system: the allocator would
 // keep it, between blocks that live longer.

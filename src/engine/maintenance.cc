@@ -200,14 +200,30 @@ void Engine::wake_for_timers() {
   if (due_ns < maintenance_due_ns_) maintenance_wake_.notify_one();
 }
 
-// Reads the next page of a lane into its head. On return the lane may still be empty: look again.
-Status Engine::refill_lane(const LaneId& id) {
+Lane* Engine::find_lane(const LaneId& id) const {
   Queue* queue = state_.find_queue(id.queue);
-  const Lane* lane = queue ? state_.find_lane(queue, id.gate, id.priority) : nullptr;
-  if (!lane || lane->cold_count == 0) return {};
-  const LaneRange range(*queue, *lane);
-  const uint64_t version = store_version_;
-  // Short of memory, a lane gets just enough to go on with, and a checkpoint is due that evicts.
+  return queue ? state_.find_lane(queue, id.gate, id.priority) : nullptr;
+}
+
+// Marks the lane while its next page is read. The lane may be gone by the end.
+struct Engine::ComingPage {
+  ComingPage(Engine& of, const LaneId& which, Lane& lane) : engine(of), id(which) {
+    lane.page_coming = true;
+  }
+  ~ComingPage() {
+    engine.mutex_.assert_held();
+    if (Lane* lane = engine.find_lane(id)) lane->page_coming = false;
+    engine.page_came_.notify_all();
+  }
+  ComingPage(const ComingPage&) = delete;
+  ComingPage& operator=(const ComingPage&) = delete;
+
+  Engine& engine;
+  const LaneId& id;
+};
+
+// Short of memory, a lane gets just enough to go on with, and a checkpoint is due that evicts.
+PageLimits Engine::refill_limits(const LaneId& id) {
   PageLimits limits = page_limits;
   limits.rows = options_.lane_window;
   if (state_.resident_bytes() > options_.memory_budget_bytes / 2) limits.rows /= 8;
@@ -216,8 +232,24 @@ Status Engine::refill_lane(const LaneId& id) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
-  if (!id.gate.empty()) limits.rows = std::min(limits.rows, line_refill_rows_max);
-  limits.rows = std::max(limits.rows, refill_rows_min);
+  const size_t rows_max = id.gate.empty() ? refill_rows_max : line_refill_rows_max;
+  limits.rows = std::clamp(limits.rows, refill_rows_min, rows_max);
+  return limits;
+}
+
+// Reads the next page of a lane into its head, or waits for who does so. On return the lane may
+// still be empty: look again.
+Status Engine::refill_lane(const LaneId& id) {
+  Lane* const lane = find_lane(id);
+  if (!lane || lane->cold_count == 0) return {};
+  if (lane->page_coming) {
+    page_came_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
+    return {};
+  }
+  const LaneRange range(*state_.find_queue(id.queue), *lane);
+  const uint64_t version = store_version_;
+  const PageLimits limits = refill_limits(id);
+  const ComingPage coming(*this, id, *lane);
   const auto read = [&] {
     MutexGap gap(mutex_);
     Result<LanePage> page = read_lane(*store_, range, limits);
@@ -228,6 +260,21 @@ Status Engine::refill_lane(const LaneId& id) {
   if (!page.ok()) return page.take_status();
   if (version != store_version_ && !WQ_PLANTED(old_page_merged)) return {};
   return merge_lane(state_, std::move(page).value()).take_status();
+}
+
+// Of a lane that a lease found short of jobs in memory: page by page, until it is not.
+Status Engine::refill_wanted() {
+  const LaneId id = std::move(refills_.back());
+  refills_.pop_back();
+  if (Lane* lane = find_lane(id)) lane->refill_wanted = false;
+  WQ_TRY(refill_lane(id));
+  Lane* const lane = find_lane(id);
+  if (!lane || lane->gate || lane->cold_count == 0) return {};
+  const bool has_room = state_.resident_bytes() <= options_.memory_budget_bytes / 2;
+  if (has_room && lane->head_count < options_.lane_window) {
+    want_refill(state_.find_queue(id.queue), *lane);
+  }
+  return {};
 }
 
 Status Engine::load_delays() {
@@ -263,12 +310,7 @@ Result<bool> Engine::maintain() {
     }
   }
   if (!refills_.empty()) {
-    const LaneId id = std::move(refills_.back());
-    refills_.pop_back();
-    if (Queue* queue = state_.find_queue(id.queue)) {
-      if (Lane* lane = state_.find_lane(queue, id.gate, id.priority)) lane->refill_wanted = false;
-    }
-    WQ_TRY(refill_lane(id));
+    WQ_TRY(refill_wanted());
     more = true;
   }
   return more;

@@ -44,6 +44,7 @@ struct Lane {
   uint64_t cold_low = 0;
   uint64_t cold_high = 0;
   bool refill_wanted = false;  // queued for the maintenance thread
+  bool page_coming = false;    // somebody reads its next page: others wait for that one
   KeyGate* gate = nullptr;     // set: it is a line of this group or tenant
   uint64_t listed_at = 0;      // line of a group: its key in one of the two below; 0 = in none
   bool is_open = false;        // line of a group: in which

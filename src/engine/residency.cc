@@ -99,6 +99,8 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   const auto cursor =
       store.scan(Family::ready, range.key(range.low), prefix_end(range.key(range.high)));
   const size_t key_bytes = range.key(0).size();
+  page.positions.reserve(limits.rows);
+  page.jobs.reserve(limits.rows);
   size_t bytes = 0;
   for (; cursor->valid(); cursor->next()) {
     if (page.jobs.size() >= limits.rows || bytes >= limits.bytes) return page;
