@@ -105,8 +105,8 @@ func (s *server) start(options ...string) {
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always"}, options...)
 	s.cmd = &exec.Cmd{Path: s.program, Args: args, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	out, err := s.cmd.StdoutPipe()
-	ok(s.t, err)
-	ok(s.t, s.cmd.Start())
+	check.OK(s.t, err)
+	check.OK(s.t, s.cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() { // ends with the process
 		if strings.Contains(strings.ToLower(lines.Text()), "ready to accept connections") {
@@ -125,7 +125,7 @@ func (s *server) kill() {
 	_ = os.Remove(s.socket())
 }
 
-func (s *server) signal(signal syscall.Signal) { ok(s.t, s.cmd.Process.Signal(signal)) }
+func (s *server) signal(signal syscall.Signal) { check.OK(s.t, s.cmd.Process.Signal(signal)) }
 
 func (s *server) primary(t testing.TB, answer time.Duration) *outbox.Redis {
 	p := outbox.NewRedis(&redis.Options{Network: "unix", Addr: s.socket(), ReadTimeout: answer})
