@@ -138,9 +138,10 @@ class Queue(Handle):
         flags = k.ENQUEUE_PARTIAL if partial else 0
         kinds = set(map(type, items))
         if kinds <= _PLAIN:
+            payloads: List[Any] = items
             if kinds != {bytes}:
-                items = [data_bytes(item, "payload") for item in items]
-            return self._enqueue_payloads(items, flags, call, accepted)
+                payloads = [data_bytes(item, "payload") for item in payloads]
+            return self._enqueue_payloads(payloads, flags, call, accepted)
         keep: List[Any] = []
         specs = new_array("wq_job_spec", len(items))
         for i, item in enumerate(items):
