@@ -163,7 +163,8 @@ class Queue(Handle):
         code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(items),
                           list(map(len, items)), count, flags, call, ids, codes, accepted)
         told = [Code.OK] * count if code == 0 else _codes_of(ffi.unpack(codes, count))
-        return EnqueuedMany(code_of(code), int(accepted[0]), list(zip(told, ffi.unpack(ids, count))))
+        jobs = list(zip(told, ffi.unpack(ids, count)))
+        return EnqueuedMany(code_of(code), int(accepted[0]), jobs)
 
     def _many(self, partial: bool, function: Any, *args: Any) -> int:
         """As _do. With `partial` an error is a value if some jobs were taken before it."""
