@@ -35,7 +35,7 @@ std::string_view view(const rocksdb::Slice& bytes) {
 
 // Greater than every key: the longest key has 20 bytes.
 const std::string& end_of_family() {
-  static NeverDestroyed<std::string> end(32, '\xff');
+  static NeverDestroyed<std::string> end(size_t{32}, '\xff');
   return end.get();
 }
 

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 // Greater than every key.
 const std::string& end_of_family() {
-  static NeverDestroyed<std::string> end(32, '\xff');
+  static NeverDestroyed<std::string> end(size_t{32}, '\xff');
   return end.get();
 }
 
