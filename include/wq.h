@@ -189,6 +189,9 @@ done:
    closing only forgets the handle. Once a process has opened a store, children that it forks can
    not open any (WQ_E_FORKED), also after it was closed: fork first and open in the child, or exec.
    Such a child ends with exec or _exit, not with exit.
+   Exit: a process that exits, or returns from main, without wq_store_close is like one that is
+   killed: what was durable stays so. It may have threads inside; those that go on while it exits
+   can be told WQ_E_CLOSED.
    Double open: one handle per directory, in one process of one machine. A second open answers
    WQ_E_LOCKED with the owner's process id in the message, and writes nothing.
    Network file systems (NFS, SMB, FUSE over a network) do not give the locking and flush guarantees

@@ -59,21 +59,31 @@ static int32_t wqpy_enqueue_payloads(wq_queue *queue, const char *data, const si
   return code;
 }
 
-/* All jobs of a batch, which has `n`, with their ids and generations beside them, and where the
- * payload of each ends if they stand one behind another. Returns how many headers they have
- * together. */
-static size_t wqpy_batch_jobs(const wq_batch *batch, wq_job *jobs, uint64_t *ids,
-                              uint64_t *generations, size_t *ends, size_t n) {
-  size_t i, headers = 0, end = 0;
+/* All jobs of a batch, which has `n`; and where the payload of each begins, and the last one ends,
+ * if they stand one behind another. Returns how many headers they have together. */
+static size_t wqpy_batch_jobs(const wq_batch *batch, wq_job *jobs, size_t *ends, size_t n) {
+  size_t i, headers = 0;
+  ends[0] = 0;
   for (i = 0; i < n; i++) {
     jobs[i].struct_size = (uint32_t)sizeof jobs[i];
     if (wq_batch_job(batch, i, &jobs[i]) != WQ_OK) jobs[i].headers_count = 0;
-    ids[i] = jobs[i].id;
-    generations[i] = jobs[i].generation;
-    ends[i] = end += jobs[i].payload.len;
+    ends[i + 1] = ends[i] + jobs[i].payload.len;
     headers += jobs[i].headers_count;
   }
   return headers;
+}
+
+static void wqpy_tokens(const wq_job *jobs, size_t n, uint64_t *ids, uint64_t *generations) {
+  size_t i;
+  for (i = 0; i < n; i++) {
+    ids[i] = jobs[i].id;
+    generations[i] = jobs[i].generation;
+  }
+}
+
+static void wqpy_fill(int32_t *values, size_t n, int32_t with) {
+  size_t i;
+  for (i = 0; i < n; i++) values[i] = with;
 }
 
 /* The payloads of `n` jobs, one behind another. */
@@ -98,6 +108,26 @@ static int32_t wqpy_ack_tokens(wq_queue *queue, const uint64_t *ids, const uint6
       items[i].kind = WQ_SETTLE_ACK;
       items[i].id = ids[i];
       items[i].generation = generations[i];
+    }
+    code = wq_settle_many(queue, items, n, sizeof *items, codes, call, err);
+  }
+  free(items);
+  return code;
+}
+
+/* Ack the jobs at `n` places of an array, which are of one queue, in one change. */
+static int32_t wqpy_ack_jobs(wq_queue *queue, const wq_job *jobs, const size_t *places, size_t n,
+                             int32_t *codes, wq_call *call, wq_error *err) {
+  const wq_settle_item item = WQ_SETTLE_ITEM_INIT;
+  wq_settle_item *items = calloc(n + 1, sizeof *items);
+  int32_t code = WQ_E_NO_MEMORY;
+  size_t i;
+  if (items != NULL) {
+    for (i = 0; i < n; i++) {
+      items[i] = item;
+      items[i].kind = WQ_SETTLE_ACK;
+      items[i].id = jobs[places[i]].id;
+      items[i].generation = jobs[places[i]].generation;
     }
     code = wq_settle_many(queue, items, n, sizeof *items, codes, call, err);
   }

@@ -32,7 +32,11 @@ void wqpy_crons_free(wq_crons *);
 int32_t wqpy_enqueue(wq_queue *, const char *, size_t, wq_call *, wq_enqueued *, wq_error *);
 int32_t wqpy_enqueue_payloads(wq_queue *, const char *, const size_t *, size_t, uint32_t, wq_call *,
                               uint64_t *, int32_t *, size_t *, wq_error *);
-size_t wqpy_batch_jobs(const wq_batch *, wq_job *, uint64_t *, uint64_t *, size_t *, size_t);
+size_t wqpy_batch_jobs(const wq_batch *, wq_job *, size_t *, size_t);
+void wqpy_tokens(const wq_job *, size_t, uint64_t *, uint64_t *);
+void wqpy_fill(int32_t *, size_t, int32_t);
+int32_t wqpy_ack_jobs(wq_queue *, const wq_job *, const size_t *, size_t, int32_t *, wq_call *,
+                      wq_error *);
 void wqpy_payloads(const wq_job *, size_t, char *);
 int32_t wqpy_ack_tokens(wq_queue *, const uint64_t *, const uint64_t *, size_t, int32_t *,
                         wq_call *, wq_error *);

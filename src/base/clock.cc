@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "base/never_destroyed.h"
+
 namespace wq {
 namespace {
 
@@ -23,8 +25,8 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock& system_clock() {
-  static SystemClock clock;
-  return clock;
+  static NeverDestroyed<SystemClock> clock;
+  return clock.get();
 }
 
 }  // namespace wq

@@ -7,11 +7,22 @@
 #include "engine/checkpoint_rows.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/exit_gate.h"
 
 namespace wq {
+namespace {
+
+void give_back_memory(CheckpointContent& content) {
+  content = CheckpointContent();
+  return_free_memory();
+}
+
+}  // namespace
 
 Status Engine::run_checkpoint() {
   MutexLock one_at_a_time(checkpoint_mutex_);
+  const GateStay stay;  // for all of it: cut short by an exit it would look like a failure
+  WQ_TRY(stay.status());
   const int64_t start_ns = environment_.clock->mono_ns();
   CheckpointContent content;
   Status written;
@@ -47,16 +58,14 @@ Status Engine::run_checkpoint() {
     });
   }
   if (environment_.between_steps) environment_.between_steps();
-  uint64_t freed_bytes = 0;
   MutexLock lock(mutex_);
+  const uint64_t before_bytes = state_.resident_bytes();
   if (written.ok()) {
-    const uint64_t before_bytes = state_.resident_bytes();
     written = caught([&]() -> Status {
       mutex_.assert_held();
       forget_checkpointed(frozen_lsn);
       return {};
     });
-    freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
     ++checkpoints_;
     checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
@@ -69,12 +78,10 @@ Status Engine::run_checkpoint() {
   }
   checkpoint_running_ = false;
   memory_freed_.notify_all();
+  const uint64_t freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
   lock.unlock();
   if (!written.ok()) return written;
-  if (freed_bytes > memory_returned_min) {
-    content = CheckpointContent();
-    return_free_memory();
-  }
+  if (freed_bytes > memory_returned_min) give_back_memory(content);
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
   WQ_TRY(sweep_history());

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/never_destroyed.h"
 #include "base/planted.h"
 #include "engine/batch.h"
 #include "engine/cron.h"
@@ -21,6 +22,11 @@ PackPolicy policy_of(const Queue* queue) {
   return queue ? PackPolicy{queue->config.encrypt, queue->config.compress_min_bytes} : PackPolicy();
 }
 
+// Else it is not the payload that is the matter, but memory, or that the process exits.
+bool is_unreadable(Code why) {
+  return why != Code::no_memory && why != Code::closed;
+}
+
 PackTarget target_of(const Queue* queue) {
   return queue ? PackTarget{queue->name, policy_of(queue)} : PackTarget();
 }
@@ -28,8 +34,8 @@ PackTarget target_of(const Queue* queue) {
 }  // namespace
 
 const Keyring& Engine::keyring() const {
-  static const Keyring none;
-  return environment_.keyring ? *environment_.keyring : none;
+  static NeverDestroyed<Keyring> none;
+  return environment_.keyring ? *environment_.keyring : none.get();
 }
 
 // A call that began before the configuration changed may still go by the old one.
@@ -183,7 +189,7 @@ Result<DeadPage> Engine::dead_list(QueueId id, const DeadQuery& query) {
 }
 
 // Settles a lease whose payload does not open, as a worker would who can not read it. Without
-// memory for the payload the job is only given back.
+// memory for the payload, or while the process exits, the job is only given back.
 Status Engine::give_up(QueueId id, const JobView& job, const Status& why) {
   MutexLock lock(mutex_);
   WQ_TRY_SET(const Queue* queue, queue_for(id));
@@ -193,7 +199,7 @@ Status Engine::give_up(QueueId id, const JobView& job, const Status& why) {
   SettleItem& item = command.settles.emplace_back();
   item.id = job.id;
   item.generation = job.generation;
-  const bool unreadable = why.code() != Code::no_memory;
+  const bool unreadable = is_unreadable(why.code());
   const std::string text = why.message();
   item.kind = unreadable ? SettleKind::fail : SettleKind::release;
   if (unreadable) item.reason = DeadReason::unreadable;
@@ -207,16 +213,16 @@ Status Engine::give_up(QueueId id, const JobView& job, const Status& why) {
 Status Engine::open_leased(std::span<const QueueId> queues, std::vector<JobView>& jobs) {
   const auto packed = [](const JobView& job) { return job.packing.is_packed(); };
   if (std::none_of(jobs.begin(), jobs.end(), packed)) return {};
-  bool no_memory = false;
+  Code put_off = Code::ok;
   for (JobView& job : jobs) {
     const Status status = open_view(job);
     if (status.ok() || WQ_PLANTED(unreadable_handed_out)) continue;
-    no_memory |= status.code() == Code::no_memory;
+    if (!is_unreadable(status.code())) put_off = status.code();
     WQ_TRY(give_up(queues[job.queue_index], job, status));
   }
   if (WQ_PLANTED(unreadable_handed_out)) return {};
   std::erase_if(jobs, [](const JobView& job) { return job.payload_code != Code::ok; });
-  return jobs.empty() && no_memory ? Status(Code::no_memory) : Status();
+  return jobs.empty() ? Status(put_off) : Status();
 }
 
 Status Engine::lease(const LeaseRequest& request, CallOptions& call, std::vector<JobView>& jobs) {

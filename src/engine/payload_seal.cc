@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "engine/exit_gate.h"
 
 namespace wq {
 namespace {
@@ -40,7 +41,11 @@ class ErrorScope {
 // Looked up once: a look-up takes locks and costs more than to seal a key. Lives as long as the
 // process; null if this libcrypto has no AES-GCM.
 const EVP_CIPHER* aes_256_gcm() {
-  static const EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr);
+  static const EVP_CIPHER* const cipher = [] {
+    const EVP_CIPHER* const fetched = EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr);
+    arm_exit_gate(nullptr);  // libcrypto has said by now what it wants done at exit()
+    return fetched;
+  }();
   return cipher;
 }
 
@@ -170,7 +175,10 @@ struct PayloadSealer::Draft {
 
 PayloadSealer::PayloadSealer(const Keyring& keys, const RandomBytes& random)
     : keys_(keys), random_(random) {}
-PayloadSealer::~PayloadSealer() = default;
+PayloadSealer::~PayloadSealer() {
+  const GateStay stay;
+  if (!stay.ok()) static_cast<void>(cipher_.release());
+}
 
 Status PayloadSealer::start() {
   if (cipher_) return {};
@@ -183,6 +191,8 @@ Status PayloadSealer::start() {
 }
 
 Status PayloadSealer::seal(Bytes payload, std::vector<std::byte>& sealed) {
+  const GateStay stay;
+  WQ_TRY(stay.status());
   const ErrorScope errors;
   WQ_TRY(start());
   Draft& draft = drafts_.emplace_back();
@@ -199,6 +209,8 @@ Status PayloadSealer::seal(Bytes payload, std::vector<std::byte>& sealed) {
 }
 
 Status PayloadSealer::bind(std::byte* sealed, const SealPlace& place) {
+  const GateStay stay;
+  WQ_TRY(stay.status());
   const ErrorScope errors;
   const auto index = load_le<uint64_t>(sealed + at_job);
   WQ_CHECK(index < drafts_.size() && !drafts_[index].bound);
@@ -225,8 +237,10 @@ KeyId seal_key_id(Bytes sealed) {
 
 Status open_payload(const Keyring& keys, Bytes sealed, const SealPlace& place,
                     std::vector<std::byte>& payload) {
-  const ErrorScope errors;
   payload.clear();
+  const GateStay stay;
+  WQ_TRY(stay.status());
+  const ErrorScope errors;
   WQ_CHECK(sealed.size() >= seal_extra_bytes);  // a rule of the record, checked by its reader
   const KeyId id = seal_key_id(sealed);
   const SecretKey* key = keys.find(id);

@@ -7,16 +7,20 @@
 // reclaim and close by one caller at a time.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 
 #include "base/check.h"
+#include "base/never_destroyed.h"
 #include "base/planted.h"
+#include "engine/exit_gate.h"
 #include "engine/store_rocks_internal.h"
 
 namespace wq {
@@ -31,8 +35,8 @@ std::string_view view(const rocksdb::Slice& bytes) {
 
 // Greater than every key: the longest key has 20 bytes.
 const std::string& end_of_family() {
-  static const std::string end(32, '\xff');
-  return end;
+  static NeverDestroyed<std::string> end(size_t{32}, '\xff');
+  return end.get();
 }
 
 // RocksDB 7.8 takes the range tombstones of one table of level 0 twice into a walk, and frees them
@@ -150,6 +154,22 @@ class FailedCursor final : public Cursor {
  private:
   Status status_;
 };
+
+// All that are open: their compactions are stopped when the process exits.
+struct OpenDatabases {
+  Mutex mutex;  // leaf, but for what RocksDB locks when its work is stopped
+  std::set<rocksdb::DB*> open WQ_GUARDED_BY(mutex);
+};
+
+OpenDatabases& open_databases() {
+  static NeverDestroyed<OpenDatabases> databases;
+  return databases.get();
+}
+
+void stop_background_work() {
+  MutexLock lock(open_databases().mutex);
+  for (rocksdb::DB* db : open_databases().open) rocksdb::CancelAllBackgroundWork(db, true);
+}
 
 class RocksStore final : public Store {
  public:
@@ -331,6 +351,10 @@ Status RocksStore::open() {
   if (!core_.options.read_only) WQ_TRY(remove_temp_files(core_.options));
   WQ_TRY(exists ? open_database(db_options) : create_database(db_options));
   core_.wal_in_use = exists;  // whatever the last process left there
+  {
+    MutexLock lock(open_databases().mutex);
+    open_databases().open.insert(core_.db);
+  }
   return core_.latch->get();
 }
 
@@ -432,6 +456,10 @@ StoreStats RocksStore::stats() const {
 
 Status RocksStore::close() {
   if (!core_.db) return {};
+  {
+    MutexLock lock(open_databases().mutex);
+    open_databases().open.erase(core_.db);
+  }
   for (rocksdb::ColumnFamilyHandle*& handle : core_.handles) {
     if (!handle) continue;  // creation stopped half way
     core_.db->DestroyColumnFamilyHandle(std::exchange(handle, nullptr)).PermitUncheckedError();
@@ -448,9 +476,12 @@ Status RocksStore::close() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options) {
+  const GateStay stay;
+  WQ_TRY(stay.status());
   auto store = std::make_unique<RocksStore>(options);
   WQ_TRY(store->open());
-  return std::unique_ptr<Store>(std::move(store));
+  [[maybe_unused]] static const bool armed = (arm_exit_gate(stop_background_work), true);
+  return guarded_store(std::move(store));
 }
 
 }  // namespace wq

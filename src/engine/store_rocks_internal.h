@@ -94,6 +94,11 @@ rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch);
 rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
                                                   const std::shared_ptr<rocksdb::Cache>& cache);
+// ---- store_guarded.cc
+
+// Made from inside the exit gate.
+std::unique_ptr<Store> guarded_store(std::unique_ptr<Store> store);
+
 // ---- store_rocks_env.cc
 
 std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,

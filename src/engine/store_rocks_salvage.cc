@@ -18,6 +18,8 @@
 #include <rocksdb/sst_file_reader.h>
 
 #include "base/check.h"
+#include "base/never_destroyed.h"
+#include "engine/exit_gate.h"
 #include "engine/store_rocks_internal.h"
 
 namespace wq {
@@ -27,8 +29,8 @@ namespace fs = std::filesystem;
 
 // Greater than every key.
 const std::string& end_of_family() {
-  static const std::string end(32, '\xff');
-  return end;
+  static NeverDestroyed<std::string> end(size_t{32}, '\xff');
+  return end.get();
 }
 
 std::string_view view(const rocksdb::Slice& bytes) {
@@ -251,13 +253,18 @@ Result<std::unique_ptr<Store>> try_open(const std::string& scratch,
                                         const std::shared_ptr<rocksdb::Cache>& cache) {
   auto store = std::make_unique<SalvageStore>(scratch);
   WQ_TRY(store->open(reading_options(scratch), cache));
-  return std::unique_ptr<Store>(std::move(store));
+  return guarded_store(std::move(store));
 }
 
 }  // namespace
 
 SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::string& scratch) {
   SalvagedStore out;
+  const GateStay stay;
+  if (!stay.ok()) {
+    out.problem = stay.status().message();
+    return out;
+  }
   const auto cache = make_rocks_cache(16ull << 20);
   std::vector<std::string> currents = manifests_of(directory);
   currents.insert(currents.begin(), std::string());  // as CURRENT says
@@ -282,6 +289,11 @@ SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::
 
 SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std::string& scratch) {
   SalvagedStore out;
+  const GateStay stay;
+  if (!stay.ok()) {
+    out.problem = stay.status().message();
+    return out;
+  }
   const auto cache = make_rocks_cache(16ull << 20);
   const auto run = [&]() -> Status {
     WQ_TRY(link_files(directory, scratch, false));

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/never_destroyed.h"
 #include "base/planted.h"
 
 namespace wq {
@@ -34,8 +35,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry instance;
-  return instance;
+  static NeverDestroyed<Registry> instance;
+  return instance.get();
 }
 
 class Descriptor {

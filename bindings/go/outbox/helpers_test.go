@@ -19,32 +19,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/outbox"
 )
 
 var ctx = context.Background()
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func equal[T comparable](t testing.TB, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Fatalf("got %v, want %v", got, want)
-	}
-}
-
 func openStore(t testing.TB) *wq.Store {
 	t.Helper()
-	s, err := wq.Open(filepath.Join(t.TempDir(), "store"), &wq.Options{SegmentBytes: 1 << 20,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	ok(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return check.Open(t, wq.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
 func newRelay(t testing.TB, s *wq.Store, options outbox.Options, primary outbox.Primary) *outbox.Relay {
@@ -53,7 +36,7 @@ func newRelay(t testing.TB, s *wq.Store, options outbox.Options, primary outbox.
 		options.Layout.Key = "jobs"
 	}
 	r, err := outbox.New(ctx, s, options, primary)
-	ok(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
@@ -61,14 +44,14 @@ func newRelay(t testing.TB, s *wq.Store, options outbox.Options, primary outbox.
 func push(t testing.TB, r *outbox.Relay, payload string) outbox.Pushed {
 	t.Helper()
 	p, err := r.Push(ctx, outbox.Job{Payload: []byte(payload)})
-	ok(t, err)
+	check.OK(t, err)
 	return p
 }
 
 func report(t testing.TB, r *outbox.Relay) outbox.Report {
 	t.Helper()
 	out, err := r.Report(ctx)
-	ok(t, err)
+	check.OK(t, err)
 	out.OldestReadyAge = 0 // of the real clock
 	return out
 }
@@ -104,7 +87,7 @@ func startServer(t testing.TB) *server {
 		t.Skip("skipped: there is no redis-server")
 	}
 	dir, err := os.MkdirTemp("", "wq-outbox-") // the path of a socket must be short
-	ok(t, err)
+	check.OK(t, err)
 	s := &server{t: t, program: program, dir: dir}
 	t.Cleanup(func() {
 		s.kill()
@@ -122,8 +105,8 @@ func (s *server) start(options ...string) {
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always"}, options...)
 	s.cmd = &exec.Cmd{Path: s.program, Args: args, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	out, err := s.cmd.StdoutPipe()
-	ok(s.t, err)
-	ok(s.t, s.cmd.Start())
+	check.OK(s.t, err)
+	check.OK(s.t, s.cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() { // ends with the process
 		if strings.Contains(strings.ToLower(lines.Text()), "ready to accept connections") {
@@ -142,7 +125,7 @@ func (s *server) kill() {
 	_ = os.Remove(s.socket())
 }
 
-func (s *server) signal(signal syscall.Signal) { ok(s.t, s.cmd.Process.Signal(signal)) }
+func (s *server) signal(signal syscall.Signal) { check.OK(s.t, s.cmd.Process.Signal(signal)) }
 
 func (s *server) primary(t testing.TB, answer time.Duration) *outbox.Redis {
 	p := outbox.NewRedis(&redis.Options{Network: "unix", Addr: s.socket(), ReadTimeout: answer})
@@ -161,7 +144,7 @@ func drained(t testing.TB, r *outbox.Relay) {
 	t.Helper()
 	for tries := 0; ; tries++ {
 		did, err := r.Drain(ctx, 0)
-		ok(t, err)
+		check.OK(t, err)
 		left := report(t, r)
 		if tries == 5000 {
 			t.Fatalf("it does not end: %+v, %+v, %+v", did, left, r.Health())

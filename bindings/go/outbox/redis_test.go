@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/outbox"
 )
 
@@ -39,7 +40,7 @@ func TestEachJobOnce(t *testing.T) {
 			end := func() {
 				stop()
 				<-ended
-				ok(t, relay.Close())
+				check.OK(t, relay.Close())
 			}
 			begin()
 			isPaused := false
@@ -75,7 +76,7 @@ func TestEachJobOnce(t *testing.T) {
 			drained(t, relay)
 			end()
 			got, err := server.client(t).LRange(ctx, "jobs", 0, -1).Result()
-			ok(t, err)
+			check.OK(t, err)
 			want := make([]string, jobs)
 			for i := range want {
 				want[i] = fmt.Sprint(i)
@@ -84,15 +85,15 @@ func TestEachJobOnce(t *testing.T) {
 				slices.Sort(got)
 				slices.Sort(want)
 			}
-			equal(t, strings.Join(got, " "), strings.Join(want, " "))
+			check.Equal(t, strings.Join(got, " "), strings.Join(want, " "))
 			q, err := store.ExistingQueue(ctx, "default")
-			ok(t, err)
+			check.OK(t, err)
 			defer q.Close()
 			r, err := outbox.ReadReport(ctx, store, q)
-			ok(t, err)
-			equal(t, r.DirectSent+r.Spooled, jobs)
-			equal(t, r.Sent+r.Duplicate, r.Spooled)
-			equal(t, r.Dead+r.DirectRefused, 0)
+			check.OK(t, err)
+			check.Equal(t, r.DirectSent+r.Spooled, jobs)
+			check.Equal(t, r.Sent+r.Duplicate, r.Spooled)
+			check.Equal(t, r.Dead+r.DirectRefused, 0)
 			fmt.Printf("%s: %d sent, %d spooled, of them %d known\n", t.Name(), r.DirectSent, r.Spooled, r.Duplicate)
 		})
 	}
@@ -105,47 +106,47 @@ func TestRedisVerdicts(t *testing.T) {
 	pushID := func(id string) outbox.Pushed {
 		t.Helper()
 		pushed, err := r.Push(ctx, outbox.Job{ID: id, Payload: []byte(id)})
-		ok(t, err)
+		check.OK(t, err)
 		return pushed
 	}
-	equal(t, pushID("a").Outcome, outbox.Sent)
-	equal(t, pushID("a").Outcome, outbox.Duplicate)
-	ok(t, client.ScriptFlush(ctx).Err())
-	equal(t, pushID("b").Outcome, outbox.Sent)
-	ok(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
-	equal(t, pushID("c").Outcome, outbox.Spooled) // OOM
-	equal(t, r.Health().Failures, 1)
-	ok(t, client.ConfigSet(ctx, "maxmemory", "0").Err())
+	check.Equal(t, pushID("a").Outcome, outbox.Sent)
+	check.Equal(t, pushID("a").Outcome, outbox.Duplicate)
+	check.OK(t, client.ScriptFlush(ctx).Err())
+	check.Equal(t, pushID("b").Outcome, outbox.Sent)
+	check.OK(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	check.Equal(t, pushID("c").Outcome, outbox.Spooled) // OOM
+	check.Equal(t, r.Health().Failures, 1)
+	check.OK(t, client.ConfigSet(ctx, "maxmemory", "0").Err())
 	server.signal(syscall.SIGSTOP)
-	equal(t, pushID("d").Outcome, outbox.Spooled)
-	equal(t, r.Health().Timeouts, 1)
+	check.Equal(t, pushID("d").Outcome, outbox.Spooled)
+	check.Equal(t, r.Health().Timeouts, 1)
 	server.signal(syscall.SIGCONT)
 	drained(t, r)
 	// A list of another type: the first of a pipeline is refused, and so are the others, alone.
-	ok(t, client.Rename(ctx, "jobs", "before").Err())
-	ok(t, client.Set(ctx, "jobs", "no list", 0).Err())
+	check.OK(t, client.Rename(ctx, "jobs", "before").Err())
+	check.OK(t, client.Set(ctx, "jobs", "no list", 0).Err())
 	refused := pushID("e")
-	equal(t, refused.Outcome, outbox.Refused)
-	equal(t, strings.Contains(refused.Text, "WRONGTYPE"), true)
+	check.Equal(t, refused.Outcome, outbox.Refused)
+	check.Equal(t, strings.Contains(refused.Text, "WRONGTYPE"), true)
 	server.kill()
-	equal(t, pushID("f").Outcome, outbox.Spooled)
-	equal(t, r.Health().Failures, 2)
+	check.Equal(t, pushID("f").Outcome, outbox.Spooled)
+	check.Equal(t, r.Health().Failures, 2)
 	got := client.LRange(ctx, "before", 0, -1)
-	equal(t, got.Err() != nil, true)
+	check.Equal(t, got.Err() != nil, true)
 }
 
 // The answers of one write are told apart: an error of the first is not that of the others.
 func TestPipelineAnswersAreApart(t *testing.T) {
 	server := startServer(t)
-	ok(t, server.client(t).Set(ctx, "text", "no list", 0).Err())
+	check.OK(t, server.client(t).Set(ctx, "text", "no list", 0).Err())
 	primary := server.primary(t, 2*time.Second)
 	script := "return redis.call('RPUSH', KEYS[1], ARGV[1])"
 	requests := []outbox.Request{{Script: script, Keys: []string{"text"}, Arguments: []string{"x"}},
 		{Script: script, Keys: []string{"list"}, Arguments: []string{"y"}}}
 	for range 2 {
 		answers := primary.Send(ctx, requests)
-		equal(t, answers[0].Verdict, outbox.Rejected)
-		equal(t, answers[1].Verdict == outbox.Applied || answers[1].Verdict == outbox.Known, true)
+		check.Equal(t, answers[0].Verdict, outbox.Rejected)
+		check.Equal(t, answers[1].Verdict == outbox.Applied || answers[1].Verdict == outbox.Known, true)
 	}
 }
 
@@ -155,35 +156,35 @@ func TestLayoutsInRedis(t *testing.T) {
 	send := func(layout string, mode outbox.Mode, jobs ...outbox.Job) {
 		t.Helper()
 		l, err := outbox.ParseLayout(layout, "mail")
-		ok(t, err)
+		check.OK(t, err)
 		r := newRelay(t, openStore(t), outbox.Options{Queue: "mail", Layout: l, Mode: mode}, server.primary(t, 2*time.Second))
 		for _, job := range jobs {
 			_, err := r.Push(ctx, job)
-			ok(t, err)
+			check.OK(t, err)
 		}
 		drained(t, r)
-		equal(t, report(t, r).Dead, 0)
+		check.Equal(t, report(t, r).Dead, 0)
 	}
 	job := outbox.Job{ID: "1", Payload: []byte("p\x00"), Headers: []wq.Header{{Name: "h", Value: []byte("v")}}, Priority: wq.Ptr(3), Group: "g"}
 	for _, mode := range []outbox.Mode{outbox.Always, outbox.Fallback} { // the second time it is known
 		send("stream:s", mode, job)
 	}
 	entries, err := client.XRange(ctx, "s", "-", "+").Result()
-	ok(t, err)
-	equal(t, len(entries), 1)
-	equal(t, fmt.Sprint(entries[0].Values), fmt.Sprint(map[string]any{"id": "1", "payload": "p\x00", "priority": "3", "group": "g", "header:h": "v"}))
+	check.OK(t, err)
+	check.Equal(t, len(entries), 1)
+	check.Equal(t, fmt.Sprint(entries[0].Values), fmt.Sprint(map[string]any{"id": "1", "payload": "p\x00", "priority": "3", "group": "g", "header:h": "v"}))
 
 	due := time.Now().Add(time.Hour)
 	send("prismgo:app", outbox.Fallback, outbox.Job{Payload: []byte("now")}, outbox.Job{Payload: []byte("later"), RunAt: due})
-	equal(t, client.LIndex(ctx, "app:queues:mail", 0).Val(), "now")
-	equal(t, client.LLen(ctx, "app:queues:mail:notify").Val(), 1)
-	equal(t, int64(client.ZScore(ctx, "app:queues:mail:delayed", "later").Val()), due.UnixMilli())
-	equal(t, client.ZCard(ctx, "app:queues:mail:wq-seen").Val(), 2)
+	check.Equal(t, client.LIndex(ctx, "app:queues:mail", 0).Val(), "now")
+	check.Equal(t, client.LLen(ctx, "app:queues:mail:notify").Val(), 1)
+	check.Equal(t, int64(client.ZScore(ctx, "app:queues:mail:delayed", "later").Val()), due.UnixMilli())
+	check.Equal(t, client.ZCard(ctx, "app:queues:mail:wq-seen").Val(), 2)
 
 	send("waitqueue:ns:1", outbox.Always, outbox.Job{ID: "g1", Payload: []byte("t1")}, outbox.Job{Payload: []byte("t1")})
-	equal(t, client.LLen(ctx, "TaskQueue:ns:1:waitingQueue").Val(), 1)
-	equal(t, client.HGet(ctx, "TaskQueue:ns:1:taskStateHashKv", "t1").Val(), "waiting")
-	equal(t, client.HGet(ctx, "TaskQueue:ns:1:taskGenerationHashKv", "t1").Val(), "g1")
+	check.Equal(t, client.LLen(ctx, "TaskQueue:ns:1:waitingQueue").Val(), 1)
+	check.Equal(t, client.HGet(ctx, "TaskQueue:ns:1:taskStateHashKv", "t1").Val(), "waiting")
+	check.Equal(t, client.HGet(ctx, "TaskQueue:ns:1:taskGenerationHashKv", "t1").Val(), "g1")
 }
 
 // The program wq drains what was spooled here, and its counts go on from those of here.
@@ -198,49 +199,49 @@ func TestTheProgramDrainsIt(t *testing.T) {
 	r := newRelay(t, store, options, server.primary(t, 2*time.Second))
 	for i := range 5 {
 		_, err := r.Push(ctx, outbox.Job{ID: fmt.Sprint("id", i), Payload: []byte(fmt.Sprint(i))})
-		ok(t, err)
+		check.OK(t, err)
 	}
 	did, err := r.Drain(ctx, 2)
-	ok(t, err)
-	equal(t, did.Sent, 2)
+	check.OK(t, err)
+	check.Equal(t, did.Sent, 2)
 	_, err = r.Push(ctx, outbox.Job{ID: "id0", Payload: []byte("again")})
-	ok(t, err)
-	ok(t, r.Close())
-	ok(t, store.Close())
+	check.OK(t, err)
+	check.OK(t, r.Close())
+	check.OK(t, store.Close())
 	out, err := exec.Command(program, "--store", store.Path(), "relay", "run", "-q", "mail", "--to", "list:jobs",
 		"--redis", "unix://"+server.socket(), "--no-input").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	equal(t, strings.Join(server.client(t).LRange(ctx, "jobs", 0, -1).Val(), ""), "01234")
+	check.Equal(t, strings.Join(server.client(t).LRange(ctx, "jobs", 0, -1).Val(), ""), "01234")
 	store, err = wq.Open(store.Path(), nil)
-	ok(t, err)
+	check.OK(t, err)
 	defer store.Close()
-	equal(t, report(t, newRelay(t, store, options, server.primary(t, 2*time.Second))), outbox.Report{Spooled: 6, Sent: 5, Duplicate: 1})
+	check.Equal(t, report(t, newRelay(t, store, options, server.primary(t, 2*time.Second))), outbox.Report{Spooled: 6, Sent: 5, Duplicate: 1})
 }
 
 // The example of the README runs.
 func TestReadmeExample(t *testing.T) {
 	server := startServer(t)
 	readme, err := os.ReadFile("README.md")
-	ok(t, err)
+	check.OK(t, err)
 	_, rest, _ := strings.Cut(string(readme), "```go\n")
 	program, _, found := strings.Cut(rest, "```")
-	equal(t, found, true)
+	check.Equal(t, found, true)
 	here, err := os.Getwd()
-	ok(t, err)
+	check.OK(t, err)
 	dir, err := os.MkdirTemp(here, "example-") // inside the module, so that its go.sum holds
-	ok(t, err)
+	check.OK(t, err)
 	defer os.RemoveAll(dir)
 	program = strings.Replace(program, `Addr: "127.0.0.1:6379"`, fmt.Sprintf("Network: %q, Addr: %q", "unix", server.socket()), 1)
 	program = strings.Replace(program, `wq.Open("store"`, fmt.Sprintf("wq.Open(%q", filepath.Join(t.TempDir(), "store")), 1)
-	ok(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
+	check.OK(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
 	cmd := exec.Command("go", "run", "./"+filepath.Base(dir))
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	equal(t, string(out), "sent\n")
-	equal(t, server.client(t).LIndex(ctx, "jobs", 0).Val(), "hello")
+	check.Equal(t, string(out), "sent\n")
+	check.Equal(t, server.client(t).LIndex(ctx, "jobs", 0).Val(), "hello")
 }

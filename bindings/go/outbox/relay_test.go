@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/outbox"
 )
 
@@ -67,13 +68,13 @@ func TestVerdictsOfPushes(t *testing.T) {
 		f := &fake{verdicts: []outbox.Verdict{c.verdict}}
 		r := newRelay(t, s, outbox.Options{Mode: c.mode}, f)
 		pushed := push(t, r, "x")
-		equal(t, pushed.Outcome, c.outcome)
-		equal(t, len(pushed.ID), 26)
-		equal(t, pushed.Text != "", c.verdict > outbox.Known)
-		equal(t, report(t, r), c.want)
-		ok(t, r.Close())
+		check.Equal(t, pushed.Outcome, c.outcome)
+		check.Equal(t, len(pushed.ID), 26)
+		check.Equal(t, pushed.Text != "", c.verdict > outbox.Known)
+		check.Equal(t, report(t, r), c.want)
+		check.OK(t, r.Close())
 		again := newRelay(t, s, outbox.Options{Mode: c.mode}, f) // all counts are in the store
-		equal(t, report(t, again), c.want)
+		check.Equal(t, report(t, again), c.want)
 	}
 }
 
@@ -83,46 +84,46 @@ func TestVerdictsOfADrain(t *testing.T) {
 	r := newRelay(t, s, outbox.Options{Mode: outbox.Always}, f)
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		_, err := r.Push(ctx, outbox.Job{ID: id})
-		ok(t, err)
+		check.OK(t, err)
 	}
 	did, err := r.Drain(ctx, 0)
-	ok(t, err)
-	equal(t, did, outbox.Drained{Sent: 1, Duplicate: 1, Refused: 1, Stopped: true, Text: "the server said later"})
-	equal(t, report(t, r), outbox.Report{Spooled: 5, Sent: 1, Duplicate: 1, Dead: 1, LocalReady: 2})
+	check.OK(t, err)
+	check.Equal(t, did, outbox.Drained{Sent: 1, Duplicate: 1, Refused: 1, Stopped: true, Text: "the server said later"})
+	check.Equal(t, report(t, r), outbox.Report{Spooled: 5, Sent: 1, Duplicate: 1, Dead: 1, LocalReady: 2})
 	f.sent = nil
 	did, err = r.Drain(ctx, 1)
-	ok(t, err)
-	equal(t, did.Sent, 1)
+	check.OK(t, err)
+	check.Equal(t, did.Sent, 1)
 	did, err = r.Drain(ctx, 0)
-	ok(t, err)
-	equal(t, did, outbox.Drained{Sent: 1})
-	equal(t, f.ids(), "d e") // in their places as before
+	check.OK(t, err)
+	check.Equal(t, did, outbox.Drained{Sent: 1})
+	check.Equal(t, f.ids(), "d e") // in their places as before
 	q, err := s.ExistingQueue(ctx, "default")
-	ok(t, err)
+	check.OK(t, err)
 	defer q.Close()
 	for job, err := range q.Dead().All(ctx, wq.DeadQuery{}) {
-		ok(t, err)
-		equal(t, job.LastError, "the server said no")
+		check.OK(t, err)
+		check.Equal(t, job.LastError, "the server said no")
 	}
 	health := r.Health()
-	equal(t, health, outbox.Health{Failures: 1, Timeouts: 1})
+	check.Equal(t, health, outbox.Health{Failures: 1, Timeouts: 1})
 	text, err := r.Metrics(ctx)
-	ok(t, err)
+	check.OK(t, err)
 	for _, line := range []string{`wq_relay_relayed_total{queue="default",outcome="sent"} 3`, `wq_relay_timeouts_total{queue="default"} 1`,
 		"# TYPE wq_relay_breaker_state gauge", `wq_relay_jobs{queue="default",state="dead"} 1`} {
-		equal(t, strings.Contains(text, line+"\n"), true)
+		check.Equal(t, strings.Contains(text, line+"\n"), true)
 	}
 }
 
 func TestShadowCountsWhatIsMissing(t *testing.T) {
 	f := &fake{verdicts: []outbox.Verdict{outbox.Applied, outbox.Unavailable, outbox.Applied, outbox.Known}}
 	r := newRelay(t, openStore(t), outbox.Options{Mode: outbox.Shadow}, f)
-	equal(t, push(t, r, "x").Outcome, outbox.Sent)
-	equal(t, push(t, r, "y").Outcome, outbox.Failed)
+	check.Equal(t, push(t, r, "x").Outcome, outbox.Sent)
+	check.Equal(t, push(t, r, "y").Outcome, outbox.Failed)
 	did, err := r.Drain(ctx, 0)
-	ok(t, err)
-	equal(t, did, outbox.Drained{Sent: 1, Missing: 1})
-	equal(t, report(t, r), outbox.Report{DirectSent: 1, DirectFailed: 1, Spooled: 2, Sent: 1, Missing: 1})
+	check.OK(t, err)
+	check.Equal(t, did, outbox.Drained{Sent: 1, Missing: 1})
+	check.Equal(t, report(t, r), outbox.Report{DirectSent: 1, DirectFailed: 1, Spooled: 2, Sent: 1, Missing: 1})
 }
 
 func TestInOrder(t *testing.T) {
@@ -131,24 +132,24 @@ func TestInOrder(t *testing.T) {
 	r := newRelay(t, s, outbox.Options{InOrder: true}, f)
 	for _, id := range []string{"a", "b"} {
 		pushed, err := r.Push(ctx, outbox.Job{ID: id})
-		ok(t, err)
-		equal(t, pushed.Outcome, outbox.Spooled)
+		check.OK(t, err)
+		check.Equal(t, pushed.Outcome, outbox.Spooled)
 	}
-	equal(t, f.ids(), "a")
+	check.Equal(t, f.ids(), "a")
 	// A process that held the first one is gone: it goes on in its place.
 	q, err := s.ExistingQueue(ctx, "default")
-	ok(t, err)
+	check.OK(t, err)
 	defer q.Close()
 	_, outcome, err := q.Lease(ctx, wq.LeaseOptions{})
-	ok(t, err)
-	equal(t, outcome, wq.OK)
-	ok(t, r.Close())
+	check.OK(t, err)
+	check.Equal(t, outcome, wq.OK)
+	check.OK(t, r.Close())
 	r = newRelay(t, s, outbox.Options{InOrder: true}, f)
 	drained(t, r)
 	pushed, err := r.Push(ctx, outbox.Job{ID: "c"})
-	ok(t, err)
-	equal(t, pushed.Outcome, outbox.Sent)
-	equal(t, f.ids(), "a a b c")
+	check.OK(t, err)
+	check.Equal(t, pushed.Outcome, outbox.Sent)
+	check.Equal(t, f.ids(), "a a b c")
 }
 
 func TestBreaker(t *testing.T) {
@@ -160,28 +161,28 @@ func TestBreaker(t *testing.T) {
 		t.Helper()
 		before := len(f.sent)
 		push(t, r, "x")
-		equal(t, len(f.sent)-before, count)
-		equal(t, r.Health().State, state)
-		equal(t, r.Health().Opened, opened)
+		check.Equal(t, len(f.sent)-before, count)
+		check.Equal(t, r.Health().State, state)
+		check.Equal(t, r.Health().Opened, opened)
 	}
 	tries(1, outbox.Closed, 0)
 	tries(1, outbox.Open, 1)
 	tries(0, outbox.Open, 1)
-	equal(t, r.RetryAt(), now.Add(time.Second))
+	check.Equal(t, r.RetryAt(), now.Add(time.Second))
 	did, err := r.Drain(ctx, 0)
-	ok(t, err)
-	equal(t, did.Stopped && did.Text == "not tried again yet: the server said later", true)
+	check.OK(t, err)
+	check.Equal(t, did.Stopped && did.Text == "not tried again yet: the server said later", true)
 	for _, cool := range []time.Duration{2 * time.Second, 3 * time.Second, 3 * time.Second} {
 		now = r.RetryAt()
 		before := r.Health().Opened
 		tries(1, outbox.Open, before+1)
-		equal(t, r.RetryAt(), now.Add(cool))
+		check.Equal(t, r.RetryAt(), now.Add(cool))
 	}
 	now = r.RetryAt()
-	f.during = func() { equal(t, r.Health().State, outbox.HalfOpen) }
+	f.during = func() { check.Equal(t, r.Health().State, outbox.HalfOpen) }
 	f.verdicts = []outbox.Verdict{outbox.Applied}
 	tries(1, outbox.Closed, 4)
-	equal(t, r.Health().Problem, "")
+	check.Equal(t, r.Health().Problem, "")
 }
 
 // The form of a spooled job, and the rows, are those of the relay in C++.
@@ -193,34 +194,34 @@ func TestSpooledForm(t *testing.T) {
 	given := outbox.Job{ID: "id", Payload: []byte("p\x00\xff"), Headers: []wq.Header{{Name: "own", Value: []byte("h")}}, RunAt: at,
 		Priority: wq.Ptr(0), MaxAttempts: 7, Attempts: 2, UniqueKey: "u", Group: "g"}
 	_, err := r.Push(ctx, given)
-	ok(t, err)
+	check.OK(t, err)
 	q, err := s.ExistingQueue(ctx, "mail")
-	ok(t, err)
+	check.OK(t, err)
 	defer q.Close()
 	jobs, _, err := q.Lease(ctx, wq.LeaseOptions{})
-	ok(t, err)
+	check.OK(t, err)
 	var headers []string
 	for _, h := range jobs[0].Headers {
 		headers = append(headers, h.Name+"="+string(h.Value))
 	}
-	equal(t, strings.Join(headers, " "), "own=h wq-relay-id=id wq-relay-run-at-ms=5000 wq-relay-priority=1 wq-relay-max-attempts=7 wq-relay-attempts=2 wq-relay-unique=u wq-relay-group=g")
-	equal(t, jobs[0].MaxAttempts == 1_000_001 && jobs[0].Priority == 0 && string(jobs[0].Payload) == "p\x00\xff", true)
+	check.Equal(t, strings.Join(headers, " "), "own=h wq-relay-id=id wq-relay-run-at-ms=5000 wq-relay-priority=1 wq-relay-max-attempts=7 wq-relay-attempts=2 wq-relay-unique=u wq-relay-group=g")
+	check.Equal(t, jobs[0].MaxAttempts == 1_000_001 && jobs[0].Priority == 0 && string(jobs[0].Payload) == "p\x00\xff", true)
 	_, err = jobs[0].Release(ctx, wq.Release{})
-	ok(t, err)
+	check.OK(t, err)
 	_, err = q.Enqueue(ctx, wq.Spec{Payload: []byte("foreign"), Priority: wq.Ptr(200), Group: "g"})
-	ok(t, err)
+	check.OK(t, err)
 	f := &fake{verdicts: []outbox.Verdict{outbox.Applied}}
 	second := newRelay(t, s, outbox.Options{Queue: "mail", Layout: outbox.Layout{Kind: outbox.Stream, Key: "k"}}, f)
 	drained(t, second)
-	equal(t, strings.Join(f.sent[0].Arguments, "|"), "id|604800000|1000000|id|id|payload|p\x00\xff|priority|0|max_attempts|7|attempts|2|run_at_ms|5000|unique|u|group|g|header:own|h")
+	check.Equal(t, strings.Join(f.sent[0].Arguments, "|"), "id|604800000|1000000|id|id|payload|p\x00\xff|priority|0|max_attempts|7|attempts|2|run_at_ms|5000|unique|u|group|g|header:own|h")
 	store, found, err := s.KV().Get(ctx, "wq-relay/store")
-	ok(t, err)
-	equal(t, found, true)
-	equal(t, strings.HasPrefix(f.sent[1].Arguments[0], string(store.Value)+":"), true)
-	equal(t, strings.Join(f.sent[1].Arguments[5:], "|"), "payload|foreign|priority|200|group|g")
+	check.OK(t, err)
+	check.Equal(t, found, true)
+	check.Equal(t, strings.HasPrefix(f.sent[1].Arguments[0], string(store.Value)+":"), true)
+	check.Equal(t, strings.Join(f.sent[1].Arguments[5:], "|"), "payload|foreign|priority|200|group|g")
 	row, _, err := s.KV().Get(ctx, "wq-relay/mail/sent")
-	ok(t, err)
-	equal(t, string(row.Value), "2")
+	check.OK(t, err)
+	check.Equal(t, string(row.Value), "2")
 }
 
 func TestRunDrainsInTheBackground(t *testing.T) {
@@ -242,9 +243,9 @@ func TestRunDrainsInTheBackground(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	equal(t, report(t, r), outbox.Report{Spooled: 2, Sent: 2})
+	check.Equal(t, report(t, r), outbox.Report{Spooled: 2, Sent: 2})
 	_, err := r.Drain(run, 0)
-	equal(t, errors.Is(err, context.Canceled), true)
+	check.Equal(t, errors.Is(err, context.Canceled), true)
 }
 
 // A context that ends while Redis is asked leaves the job spooled, and says nothing about Redis.
@@ -254,12 +255,12 @@ func TestContextEndsDuringAPush(t *testing.T) {
 	ending, cancel := context.WithCancel(ctx)
 	f.during = cancel
 	pushed, err := r.Push(ending, outbox.Job{})
-	ok(t, err)
-	equal(t, pushed.Outcome, outbox.Spooled)
-	equal(t, r.Health().State, outbox.Closed)
+	check.OK(t, err)
+	check.Equal(t, pushed.Outcome, outbox.Spooled)
+	check.Equal(t, r.Health().State, outbox.Closed)
 	_, err = r.Push(ending, outbox.Job{})
-	equal(t, errors.Is(err, context.Canceled), true)
-	equal(t, report(t, r), outbox.Report{Spooled: 1, LocalReady: 1})
+	check.Equal(t, errors.Is(err, context.Canceled), true)
+	check.Equal(t, report(t, r), outbox.Report{Spooled: 1, LocalReady: 1})
 }
 
 func TestRefusals(t *testing.T) {
@@ -268,23 +269,23 @@ func TestRefusals(t *testing.T) {
 	r := newRelay(t, s, outbox.Options{}, f)
 	for _, job := range []outbox.Job{{Headers: []wq.Header{{}}}, {UniqueKey: "u"}, {Group: "g"}, {Priority: wq.Ptr(1)}, {Attempts: 1}} {
 		pushed, err := r.Push(ctx, job)
-		ok(t, err)
-		equal(t, pushed.Outcome == outbox.Refused && strings.HasPrefix(pushed.Text, "the layout has no place for "), true)
+		check.OK(t, err)
+		check.Equal(t, pushed.Outcome == outbox.Refused && strings.HasPrefix(pushed.Text, "the layout has no place for "), true)
 	}
 	later, err := r.Push(ctx, outbox.Job{RunAt: time.Now().Add(time.Hour)}) // a list can not hold it back
-	ok(t, err)
-	equal(t, later.Outcome, outbox.Spooled)
-	equal(t, report(t, r), outbox.Report{Spooled: 1, LocalDelayed: 1})
-	equal(t, len(f.sent), 0)
+	check.OK(t, err)
+	check.Equal(t, later.Outcome, outbox.Spooled)
+	check.Equal(t, report(t, r), outbox.Report{Spooled: 1, LocalDelayed: 1})
+	check.Equal(t, len(f.sent), 0)
 	_, err = outbox.New(ctx, s, outbox.Options{}, f)
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 	_, err = outbox.New(ctx, s, outbox.Options{Layout: outbox.Layout{Key: "k"}}, nil)
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 	q, err := s.ExistingQueue(ctx, "default")
-	ok(t, err)
+	check.OK(t, err)
 	defer q.Close()
-	ok(t, q.Disable(ctx))
+	check.OK(t, q.Disable(ctx))
 	f.verdicts = []outbox.Verdict{outbox.Unavailable}
 	_, err = r.Push(ctx, outbox.Job{}) // a job that is nowhere is an error
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 }

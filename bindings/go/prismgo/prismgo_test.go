@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/prismgo"
 )
 
@@ -142,33 +142,9 @@ func connect(s *wq.Store, o prismgo.Options) connection {
 
 var ctx = context.Background()
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func equal[T comparable](t testing.TB, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Fatalf("got %v, want %v", got, want)
-	}
-}
-
-func is(t testing.TB, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Fatalf("got error %v, want %v", err, want)
-	}
-}
-
 func open(t testing.TB) *wq.Store {
 	t.Helper()
-	s, err := wq.Open(filepath.Join(t.TempDir(), "store"), &wq.Options{SegmentBytes: 1 << 20})
-	ok(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return check.Open(t, wq.Options{})
 }
 
 func job(id string) payload { return payload(fmt.Sprintf(`{"ID":%q,"Name":"job.%s"}`, id, id)) }
@@ -176,88 +152,88 @@ func job(id string) payload { return payload(fmt.Sprintf(`{"ID":%q,"Name":"job.%
 func size(t testing.TB, q connection, name string) int64 {
 	t.Helper()
 	n, err := q.Size(ctx, name)
-	ok(t, err)
+	check.OK(t, err)
 	return n
 }
 
 func pop(t testing.TB, q connection, queues ...string) reservedJob {
 	t.Helper()
 	j, err := q.Pop(ctx, queues)
-	ok(t, err)
+	check.OK(t, err)
 	return j
 }
 
 func TestPushLaterBulkPop(t *testing.T) {
 	q := connect(open(t), prismgo.Options{})
-	ok(t, q.Push(ctx, "low", job("a")))
-	ok(t, q.Later(ctx, "high", job("b"), -time.Second)) // due already
+	check.OK(t, q.Push(ctx, "low", job("a")))
+	check.OK(t, q.Later(ctx, "high", job("b"), -time.Second)) // due already
 	r, err := q.Bulk(ctx, "low", []payload{job("c"), job("d")})
-	ok(t, err)
-	equal(t, r.Accepted, 2)
-	equal(t, size(t, q, "low"), 3)
+	check.OK(t, err)
+	check.Equal(t, r.Accepted, 2)
+	check.Equal(t, size(t, q, "low"), 3)
 	for _, want := range []string{"b", "a", "c", "d"} { // high first, then in order
 		j := pop(t, q, "high", "low")
-		equal(t, j.ID(), want)
-		equal(t, j.Name(), "job."+want)
-		equal(t, j.Attempts(), 1)
-		ok(t, j.Delete(ctx))
+		check.Equal(t, j.ID(), want)
+		check.Equal(t, j.Name(), "job."+want)
+		check.Equal(t, j.Attempts(), 1)
+		check.OK(t, j.Delete(ctx))
 	}
 	_, err = q.Pop(ctx, []string{"high", "low"})
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 	r, err = q.Bulk(ctx, "never", nil)
-	ok(t, err)
-	equal(t, r.Accepted, 0)
-	equal(t, size(t, q, "never"), 0)
-	ok(t, q.Clear(ctx, "never"))
-	ok(t, q.Push(ctx, "other", job("x")))
+	check.OK(t, err)
+	check.Equal(t, r.Accepted, 0)
+	check.Equal(t, size(t, q, "never"), 0)
+	check.OK(t, q.Clear(ctx, "never"))
+	check.OK(t, q.Push(ctx, "other", job("x")))
 	_, err = q.Pop(ctx, []string{"low"}, noWait) // only what was asked for
-	is(t, err, errEmpty)
-	ok(t, q.Push(ctx, "low", job("y")))
-	ok(t, q.Later(ctx, "low", job("z"), time.Hour))
-	equal(t, size(t, q, "low"), 2)
-	ok(t, q.Clear(ctx, "low"))
-	equal(t, size(t, q, "low"), 0)
-	equal(t, size(t, q, "other"), 1)
+	check.Is(t, err, errEmpty)
+	check.OK(t, q.Push(ctx, "low", job("y")))
+	check.OK(t, q.Later(ctx, "low", job("z"), time.Hour))
+	check.Equal(t, size(t, q, "low"), 2)
+	check.OK(t, q.Clear(ctx, "low"))
+	check.Equal(t, size(t, q, "low"), 0)
+	check.Equal(t, size(t, q, "other"), 1)
 }
 
 func TestBulkIsAllOrNothing(t *testing.T) {
 	s := open(t)
 	q := connect(s, prismgo.Options{})
-	ok(t, q.Push(ctx, "q", job("a")))
+	check.OK(t, q.Push(ctx, "q", job("a")))
 	handle, err := s.ExistingQueue(ctx, "prismgo:q")
-	ok(t, err)
+	check.OK(t, err)
 	_, err = handle.Configure(ctx, wq.Config{MaxDepth: wq.Ptr(int64(3))})
-	ok(t, err)
+	check.OK(t, err)
 	r, err := q.Bulk(ctx, "q", []payload{job("b"), job("c"), job("d")})
-	is(t, err, wq.ErrFull)
-	equal(t, r.Accepted, 0)
-	equal(t, size(t, q, "q"), 1)
-	ok(t, handle.Close())
+	check.Is(t, err, wq.ErrFull)
+	check.Equal(t, r.Accepted, 0)
+	check.Equal(t, size(t, q, "q"), 1)
+	check.OK(t, handle.Close())
 }
 
 func TestReservedJob(t *testing.T) {
 	s := open(t)
 	q := connect(s, prismgo.Options{})
-	ok(t, q.Push(ctx, "q", job("a")))
+	check.OK(t, q.Push(ctx, "q", job("a")))
 	j := pop(t, q, "q")
 	j.Payload()[0] = 'x' // a copy
-	equal(t, string(j.Payload()), string(job("a")))
-	ok(t, j.Release(ctx, time.Hour))
+	check.Equal(t, string(j.Payload()), string(job("a")))
+	check.OK(t, j.Release(ctx, time.Hour))
 	_, err := q.Pop(ctx, []string{"q"})
-	is(t, err, errEmpty)
-	equal(t, size(t, q, "q"), 1)
-	ok(t, q.Clear(ctx, "q"))
+	check.Is(t, err, errEmpty)
+	check.Equal(t, size(t, q, "q"), 1)
+	check.OK(t, q.Clear(ctx, "q"))
 
-	ok(t, q.Push(ctx, "q", job("b")))
-	ok(t, q.Push(ctx, "q", job("c")))
+	check.OK(t, q.Push(ctx, "q", job("b")))
+	check.OK(t, q.Push(ctx, "q", job("c")))
 	j = pop(t, q, "q")
-	ok(t, j.Release(ctx, 0)) // to the tail
-	equal(t, pop(t, q, "q").ID(), "c")
+	check.OK(t, j.Release(ctx, 0)) // to the tail
+	check.Equal(t, pop(t, q, "q").ID(), "c")
 	again := pop(t, q, "q")
-	equal(t, again.ID(), "b")
-	equal(t, again.Attempts(), 2)
-	ok(t, again.Delete(ctx))
-	ok(t, again.Delete(ctx)) // stale: told as done
+	check.Equal(t, again.ID(), "b")
+	check.Equal(t, again.Attempts(), 2)
+	check.OK(t, again.Delete(ctx))
+	check.OK(t, again.Delete(ctx)) // stale: told as done
 }
 
 // A job that is not deleted in time comes back, and the late worker changes nothing.
@@ -269,31 +245,31 @@ func TestRetryAfterAndFencing(t *testing.T) {
 				stale.Add(1)
 			}
 		}})
-	ok(t, q.Push(ctx, "q", job("a")))
+	check.OK(t, q.Push(ctx, "q", job("a")))
 	late := pop(t, q, "q")
 	again := pop(t, q, "q") // waits for the lease of the first to end
-	equal(t, again.ID(), "a")
-	equal(t, again.Attempts(), 2)
-	ok(t, late.Delete(ctx))
-	ok(t, late.Release(ctx, 0))
-	equal(t, stale.Load(), 2)
+	check.Equal(t, again.ID(), "a")
+	check.Equal(t, again.Attempts(), 2)
+	check.OK(t, late.Delete(ctx))
+	check.OK(t, late.Release(ctx, 0))
+	check.Equal(t, stale.Load(), 2)
 	third := pop(t, q, "q")
-	equal(t, third.Attempts(), 3)
+	check.Equal(t, third.Attempts(), 3)
 	for third.Delete(ctx); size(t, q, "q") > 0; { // unless it was late as well
-		ok(t, pop(t, q, "q").Delete(ctx))
+		check.OK(t, pop(t, q, "q").Delete(ctx))
 	}
 }
 
 func TestDelayed(t *testing.T) {
 	q := connect(open(t), prismgo.Options{BlockFor: time.Minute})
-	ok(t, q.Later(ctx, "q", job("a"), time.Second))
+	check.OK(t, q.Later(ctx, "q", job("a"), time.Second))
 	_, err := q.Pop(ctx, []string{"q"}, noWait)
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 	var got, empty atomic.Int64
 	var all sync.WaitGroup
 	j := pop(t, q, "q") // woken when it is due
-	equal(t, j.ID(), "a")
-	ok(t, j.Release(ctx, 0))
+	check.Equal(t, j.ID(), "a")
+	check.OK(t, j.Release(ctx, 0))
 	for range 8 { // of many at once one gets it
 		all.Add(1)
 		go func() {
@@ -307,8 +283,8 @@ func TestDelayed(t *testing.T) {
 		}()
 	}
 	all.Wait()
-	equal(t, got.Load(), 1)
-	equal(t, empty.Load(), 7)
+	check.Equal(t, got.Load(), 1)
+	check.Equal(t, empty.Load(), 7)
 }
 
 func TestWaits(t *testing.T) {
@@ -322,12 +298,12 @@ func TestWaits(t *testing.T) {
 			}
 			woken <- j
 		}()
-		ok(t, q.Push(ctx, "low", job("a"))) // the second of the two wakes as well
-		ok(t, (<-woken).Delete(ctx))
+		check.OK(t, q.Push(ctx, "low", job("a"))) // the second of the two wakes as well
+		check.OK(t, (<-woken).Delete(ctx))
 	}
 	short := connect(open(t), prismgo.Options{BlockFor: time.Millisecond})
 	_, err := short.Pop(ctx, []string{"q"})
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 	stop, cancel := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() {
@@ -335,34 +311,34 @@ func TestWaits(t *testing.T) {
 		ended <- err
 	}()
 	cancel()
-	is(t, <-ended, context.Canceled)
+	check.Is(t, <-ended, context.Canceled)
 }
 
 func TestPoison(t *testing.T) {
 	s := open(t)
 	var seen []prismgo.Poison
 	q := connect(s, prismgo.Options{OnPoison: func(p prismgo.Poison) { seen = append(seen, p) }})
-	ok(t, q.Push(ctx, "q", payload("{not json")))
-	ok(t, q.Push(ctx, "q", job("good")))
+	check.OK(t, q.Push(ctx, "q", payload("{not json")))
+	check.OK(t, q.Push(ctx, "q", job("good")))
 	_, err := q.Pop(ctx, []string{"q"})
-	is(t, err, errPoison)
-	equal(t, len(seen), 1)
-	equal(t, seen[0].Queue, "q")
-	equal(t, string(seen[0].Payload), "{not json")
-	equal(t, pop(t, q, "q").ID(), "good")
+	check.Is(t, err, errPoison)
+	check.Equal(t, len(seen), 1)
+	check.Equal(t, seen[0].Queue, "q")
+	check.Equal(t, string(seen[0].Payload), "{not json")
+	check.Equal(t, pop(t, q, "q").ID(), "good")
 	handle, err := s.ExistingQueue(ctx, "prismgo:q")
-	ok(t, err)
+	check.OK(t, err)
 	letters, _, err := handle.Dead().List(ctx, wq.DeadQuery{})
-	ok(t, err)
-	equal(t, len(letters), 1)
-	equal(t, strings.HasPrefix(letters[0].LastError, "poison: "), true)
-	ok(t, handle.Close())
+	check.OK(t, err)
+	check.Equal(t, len(letters), 1)
+	check.Equal(t, strings.HasPrefix(letters[0].LastError, "poison: "), true)
+	check.OK(t, handle.Close())
 }
 
 func TestClose(t *testing.T) {
 	s := open(t)
 	q := connect(s, prismgo.Options{BlockFor: time.Minute})
-	ok(t, q.Push(ctx, "q", job("a")))
+	check.OK(t, q.Push(ctx, "q", job("a")))
 	ended := make(chan error)
 	go func() {
 		_, err := q.Pop(ctx, []string{"empty"})
@@ -370,30 +346,30 @@ func TestClose(t *testing.T) {
 	}()
 	for waiting := uint64(0); waiting == 0; {
 		stats, err := s.Stats(ctx)
-		ok(t, err)
+		check.OK(t, err)
 		waiting = stats.Waiting
 	}
-	ok(t, q.Close())
-	is(t, <-ended, errClosed)
-	ok(t, q.Close())
-	is(t, q.Push(ctx, "q", job("b")), errClosed)
-	is(t, q.Later(ctx, "q", job("b"), time.Second), errClosed)
+	check.OK(t, q.Close())
+	check.Is(t, <-ended, errClosed)
+	check.OK(t, q.Close())
+	check.Is(t, q.Push(ctx, "q", job("b")), errClosed)
+	check.Is(t, q.Later(ctx, "q", job("b"), time.Second), errClosed)
 	_, err := q.Bulk(ctx, "q", []payload{job("b")})
-	is(t, err, errClosed)
+	check.Is(t, err, errClosed)
 	_, err = q.Pop(ctx, []string{"q"})
-	is(t, err, errClosed)
+	check.Is(t, err, errClosed)
 	_, err = q.Size(ctx, "q")
-	is(t, err, errClosed)
-	is(t, q.Clear(ctx, "q"), errClosed)
+	check.Is(t, err, errClosed)
+	check.Is(t, q.Clear(ctx, "q"), errClosed)
 	var none *prismgo.Queue[payload, bulkResult, waitMode, reservedJob]
-	ok(t, none.Close())
+	check.OK(t, none.Close())
 
 	second := connect(s, prismgo.Options{}) // the store is open, and all is there
-	equal(t, size(t, second, "q"), 1)
+	check.Equal(t, size(t, second, "q"), 1)
 	j := pop(t, second, "q")
-	ok(t, s.Close())
-	is(t, second.Push(ctx, "q", job("c")), errClosed)
-	is(t, j.Delete(ctx), errClosed)
+	check.OK(t, s.Close())
+	check.Is(t, second.Push(ctx, "q", job("c")), errClosed)
+	check.Is(t, j.Delete(ctx), errClosed)
 }
 
 func TestNames(t *testing.T) {
@@ -404,14 +380,14 @@ func TestNames(t *testing.T) {
 	}{
 		{[]string{" a ", "", "a", "b"}, "", "a,b"}, {nil, " x ", "x"}, {nil, "", "default"},
 	} {
-		equal(t, strings.Join(prismgo.NormalizeQueues(test.queues, test.usual), ","), test.want)
+		check.Equal(t, strings.Join(prismgo.NormalizeQueues(test.queues, test.usual), ","), test.want)
 	}
 	q := connect(open(t), prismgo.Options{DefaultQueue: "mine"})
-	ok(t, q.Push(ctx, "", job("a")))
-	equal(t, size(t, q, "mine"), 1)
-	ok(t, q.Push(ctx, "mine:delayed", job("b"))) // a name like any other
-	equal(t, size(t, q, "mine"), 1)
-	equal(t, pop(t, q).ID(), "a")
+	check.OK(t, q.Push(ctx, "", job("a")))
+	check.Equal(t, size(t, q, "mine"), 1)
+	check.OK(t, q.Push(ctx, "mine:delayed", job("b"))) // a name like any other
+	check.Equal(t, size(t, q, "mine"), 1)
+	check.Equal(t, pop(t, q).ID(), "a")
 	defer func() {
 		if recover() == nil {
 			t.Error("a type that is no reserved job was taken")
@@ -423,54 +399,54 @@ func TestNames(t *testing.T) {
 func TestFailedStore(t *testing.T) {
 	f := failures(open(t))
 	_, err := f.Find(ctx, "a")
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 	begin := time.Unix(1000, 0)
 	for i := range 7 {
-		ok(t, f.Record(ctx, failedJob{JobID: fmt.Sprint("job", i), Error: "e", FailedAt: begin.Add(time.Duration(7-i) * time.Second)}))
+		check.OK(t, f.Record(ctx, failedJob{JobID: fmt.Sprint("job", i), Error: "e", FailedAt: begin.Add(time.Duration(7-i) * time.Second)}))
 	}
 	got, err := f.Find(ctx, "job3")
-	ok(t, err)
-	equal(t, got.ID, "job3")
+	check.OK(t, err)
+	check.Equal(t, got.ID, "job3")
 	page, err := f.Page(ctx, pageRequest{Page: 2, PageSize: 3})
-	ok(t, err)
-	equal(t, page.Total, 7)
-	equal(t, len(page.Items), 3)
-	equal(t, page.Items[0].ID, "job3") // the oldest first
+	check.OK(t, err)
+	check.Equal(t, page.Total, 7)
+	check.Equal(t, len(page.Items), 3)
+	check.Equal(t, page.Items[0].ID, "job3") // the oldest first
 	page, err = f.Page(ctx, pageRequest{})
-	ok(t, err)
-	equal(t, page.PageSize, 50)
-	equal(t, page.Items[0].ID, "job6")
+	check.OK(t, err)
+	check.Equal(t, page.PageSize, 50)
+	check.Equal(t, page.Items[0].ID, "job6")
 	page, err = f.Page(ctx, pageRequest{PageSize: 5000, Page: 9})
-	ok(t, err)
-	equal(t, page.PageSize, 1000)
-	equal(t, len(page.Items), 0)
-	ok(t, f.Record(ctx, failedJob{ID: "job3", Error: "again"})) // in its place, with the time of now
+	check.OK(t, err)
+	check.Equal(t, page.PageSize, 1000)
+	check.Equal(t, len(page.Items), 0)
+	check.OK(t, f.Record(ctx, failedJob{ID: "job3", Error: "again"})) // in its place, with the time of now
 	got, err = f.Find(ctx, "job3")
-	ok(t, err)
-	equal(t, got.Error, "again")
-	equal(t, got.FailedAt.IsZero(), false)
+	check.OK(t, err)
+	check.Equal(t, got.Error, "again")
+	check.Equal(t, got.FailedAt.IsZero(), false)
 	page, err = f.Page(ctx, pageRequest{})
-	ok(t, err)
-	equal(t, page.Total, 7)
-	equal(t, page.Items[6].ID, "job3")
-	ok(t, f.Forget(ctx, "job3"))
-	ok(t, f.Forget(ctx, "job3"))
+	check.OK(t, err)
+	check.Equal(t, page.Total, 7)
+	check.Equal(t, page.Items[6].ID, "job3")
+	check.OK(t, f.Forget(ctx, "job3"))
+	check.OK(t, f.Forget(ctx, "job3"))
 	_, err = f.Find(ctx, "job3")
-	is(t, err, errEmpty)
-	ok(t, f.Flush(ctx))
+	check.Is(t, err, errEmpty)
+	check.OK(t, f.Flush(ctx))
 	page, err = f.Page(ctx, pageRequest{})
-	ok(t, err)
-	equal(t, page.Total, 0)
+	check.OK(t, err)
+	check.Equal(t, page.Total, 0)
 }
 
 // A hundred marks at once, ten of them failures: all are counted, and the next is not.
 func TestBatchStore(t *testing.T) {
 	b := batches(open(t))
 	_, err := b.GetBatch(ctx, "x")
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 	_, err = b.MarkBatchJob(ctx, "x", true)
-	is(t, err, errEmpty)
-	ok(t, b.CreateBatch(ctx, batchStatus{ID: "x", Total: 100, Pending: 100}))
+	check.Is(t, err, errEmpty)
+	check.OK(t, b.CreateBatch(ctx, batchStatus{ID: "x", Total: 100, Pending: 100}))
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Add(1)
@@ -483,63 +459,63 @@ func TestBatchStore(t *testing.T) {
 	}
 	all.Wait()
 	s, err := b.GetBatch(ctx, "x")
-	ok(t, err)
-	equal(t, *s, batchStatus{ID: "x", Total: 100, Processed: 100, Failed: 10, FinishedAt: s.FinishedAt})
-	equal(t, s.FinishedAt.IsZero(), false)
+	check.OK(t, err)
+	check.Equal(t, *s, batchStatus{ID: "x", Total: 100, Processed: 100, Failed: 10, FinishedAt: s.FinishedAt})
+	check.Equal(t, s.FinishedAt.IsZero(), false)
 	after, err := b.MarkBatchJob(ctx, "x", false)
-	ok(t, err)
-	equal(t, after.Processed, 100)
+	check.OK(t, err)
+	check.Equal(t, after.Processed, 100)
 	after, err = b.CancelBatch(ctx, "x")
-	ok(t, err)
-	equal(t, after.Cancelled && !after.CancelledAt.IsZero(), true)
-	ok(t, b.UpdateBatch(ctx, batchStatus{ID: "x", Total: 3, Pending: 1, Processed: 2, Failed: 2}))
-	ok(t, b.DeleteBatch(ctx, "x"))
-	ok(t, b.DeleteBatch(ctx, "x"))
+	check.OK(t, err)
+	check.Equal(t, after.Cancelled && !after.CancelledAt.IsZero(), true)
+	check.OK(t, b.UpdateBatch(ctx, batchStatus{ID: "x", Total: 3, Pending: 1, Processed: 2, Failed: 2}))
+	check.OK(t, b.DeleteBatch(ctx, "x"))
+	check.OK(t, b.DeleteBatch(ctx, "x"))
 	_, err = b.CancelBatch(ctx, "x")
-	is(t, err, errEmpty)
+	check.Is(t, err, errEmpty)
 }
 
 func TestRestartStore(t *testing.T) {
 	r := prismgo.NewRestartStore(open(t))
 	at, err := r.RestartRequestedAt(ctx)
-	ok(t, err)
-	equal(t, at.IsZero(), true)
+	check.OK(t, err)
+	check.Equal(t, at.IsZero(), true)
 	now := time.Now()
-	ok(t, r.RequestRestart(ctx, now))
+	check.OK(t, r.RequestRestart(ctx, now))
 	at, err = r.RestartRequestedAt(ctx)
-	ok(t, err)
-	equal(t, at.Equal(now), true)
+	check.OK(t, err)
+	check.Equal(t, at.Equal(now), true)
 }
 
 func TestCache(t *testing.T) {
 	c := prismgo.NewCache(open(t), errMiss, wq.Memory)
 	_, err := c.Get(ctx, "k")
-	is(t, err, errMiss)
-	ok(t, c.Put(ctx, "k", []byte("v"), 0))
+	check.Is(t, err, errMiss)
+	check.OK(t, c.Put(ctx, "k", []byte("v"), 0))
 	value, ttl, err := c.GetWithTTL(ctx, "k")
-	ok(t, err)
-	equal(t, string(value) == "v" && ttl == 0, true)
+	check.OK(t, err)
+	check.Equal(t, string(value) == "v" && ttl == 0, true)
 	there, err := c.Touch(ctx, "k", time.Hour)
-	ok(t, err)
-	equal(t, there, true)
+	check.OK(t, err)
+	check.Equal(t, there, true)
 	_, ttl, err = c.GetWithTTL(ctx, "k")
-	ok(t, err)
-	equal(t, ttl > 59*time.Minute && ttl <= time.Hour, true)
+	check.OK(t, err)
+	check.Equal(t, ttl > 59*time.Minute && ttl <= time.Hour, true)
 	there, err = c.Touch(ctx, "none", time.Hour)
-	ok(t, err)
-	equal(t, there, false)
-	ok(t, c.PutMany(ctx, map[string][]byte{"a:1": []byte("1"), "a:2": []byte("2")}, time.Hour))
+	check.OK(t, err)
+	check.Equal(t, there, false)
+	check.OK(t, c.PutMany(ctx, map[string][]byte{"a:1": []byte("1"), "a:2": []byte("2")}, time.Hour))
 	many, err := c.GetMany(ctx, []string{"a:1", "a:2", "a:3"})
-	ok(t, err)
-	equal(t, len(many) == 2 && string(many["a:2"]) == "2", true)
-	ok(t, c.ForgetMany(ctx, []string{"a:1", "a:1", "none"}))
-	ok(t, c.Flush(ctx, "a:"))
+	check.OK(t, err)
+	check.Equal(t, len(many) == 2 && string(many["a:2"]) == "2", true)
+	check.OK(t, c.ForgetMany(ctx, []string{"a:1", "a:1", "none"}))
+	check.OK(t, c.Flush(ctx, "a:"))
 	_, err = c.Get(ctx, "a:2")
-	is(t, err, errMiss)
+	check.Is(t, err, errMiss)
 	_, err = c.Get(ctx, "k")
-	ok(t, err)
-	ok(t, c.Forget(ctx, "k"))
-	ok(t, c.Forget(ctx, "k"))
+	check.OK(t, err)
+	check.OK(t, c.Forget(ctx, "k"))
+	check.OK(t, c.Forget(ctx, "k"))
 	for _, key := range []string{"n", "window"} {
 		var all sync.WaitGroup
 		for range 50 {
@@ -560,26 +536,26 @@ func TestCache(t *testing.T) {
 		all.Wait()
 	}
 	n, err := c.Increment(ctx, "n", 0)
-	ok(t, err)
-	equal(t, n, 100)
+	check.OK(t, err)
+	check.Equal(t, n, 100)
 	n, err = c.Hit(ctx, "window", time.Hour) // a rate: the fifty-first of its window
-	ok(t, err)
-	equal(t, n, 51)
+	check.OK(t, err)
+	check.Equal(t, n, 51)
 	_, ttl, err = c.GetWithTTL(ctx, "window")
-	ok(t, err)
-	equal(t, ttl > 0 && ttl <= time.Hour, true)
-	ok(t, c.Put(ctx, "text", []byte("x"), 0))
+	check.OK(t, err)
+	check.Equal(t, ttl > 0 && ttl <= time.Hour, true)
+	check.OK(t, c.Put(ctx, "text", []byte("x"), 0))
 	_, err = c.Increment(ctx, "text", 1)
-	equal(t, err != nil, true)
-	ok(t, c.Clear(ctx))
+	check.Equal(t, err != nil, true)
+	check.OK(t, c.Clear(ctx))
 	_, err = c.Get(ctx, "n")
-	is(t, err, errMiss)
+	check.Is(t, err, errMiss)
 }
 
 // Of many that add, pull or lock at once exactly one does.
 func TestCacheIsAtomic(t *testing.T) {
 	c := prismgo.NewCache(open(t), errMiss, wq.Memory)
-	ok(t, c.Put(ctx, "pulled", []byte("v"), 0))
+	check.OK(t, c.Put(ctx, "pulled", []byte("v"), 0))
 	var added, pulled, locked atomic.Int64
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -604,36 +580,36 @@ func TestCacheIsAtomic(t *testing.T) {
 		}()
 	}
 	all.Wait()
-	equal(t, added.Load(), 1)
-	equal(t, pulled.Load(), 1)
-	equal(t, locked.Load(), 1)
+	check.Equal(t, added.Load(), 1)
+	check.Equal(t, pulled.Load(), 1)
+	check.Equal(t, locked.Load(), 1)
 	released, err := c.Release(ctx, "overlap", "nobody")
-	ok(t, err)
-	equal(t, released, false)
-	ok(t, c.ForceRelease(ctx, "overlap"))
+	check.OK(t, err)
+	check.Equal(t, released, false)
+	check.OK(t, c.ForceRelease(ctx, "overlap"))
 	done, err := c.Acquire(ctx, "overlap", "me", 0)
-	ok(t, err)
-	equal(t, done, true)
+	check.OK(t, err)
+	check.Equal(t, done, true)
 	released, err = c.Release(ctx, "overlap", "me")
-	ok(t, err)
-	equal(t, released, true)
+	check.OK(t, err)
+	check.Equal(t, released, true)
 	_, err = c.Acquire(ctx, "other", "me", time.Minute)
-	ok(t, err)
-	ok(t, c.FlushLocks(ctx, ""))
+	check.OK(t, err)
+	check.OK(t, c.FlushLocks(ctx, ""))
 	done, err = c.Acquire(ctx, "other", "you", time.Minute)
-	ok(t, err)
-	equal(t, done, true)
+	check.OK(t, err)
+	check.Equal(t, done, true)
 
 	// Unique until done, then free again; debounced: the last id counts.
-	ok(t, c.Forget(ctx, "unique"))
+	check.OK(t, c.Forget(ctx, "unique"))
 	done, err = c.Add(ctx, "unique", []byte("next"), time.Minute)
-	ok(t, err)
-	equal(t, done, true)
+	check.OK(t, err)
+	check.Equal(t, done, true)
 	for _, id := range []string{"1", "2", "3"} {
-		ok(t, c.Put(ctx, "debounce", []byte(id), time.Minute))
+		check.OK(t, c.Put(ctx, "debounce", []byte(id), time.Minute))
 	}
 	latest, err := c.Get(ctx, "debounce")
-	ok(t, err)
-	equal(t, string(latest), "3")
-	ok(t, c.Close())
+	check.OK(t, err)
+	check.Equal(t, string(latest), "3")
+	check.OK(t, c.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/xygo"
 )
 
@@ -39,24 +40,24 @@ func TestDriver(t *testing.T) {
 	store := open(t)
 	d := xygo.NewDriver[upstream](store)
 	big := upstream{Topic: "t", Body: strings.Repeat("x", 100<<10), Retry: 1, MaxRetry: 3, CreatedAt: 5}
-	ok(t, d.Push(ctx, "t", &big))
-	ok(t, d.Push(ctx, "t", &upstream{Body: "second"}))
-	ok(t, d.DelayPush(ctx, "t", &upstream{Body: "due"}, time.Now().Unix()-5))
-	ok(t, d.DelayPush(ctx, "t", &upstream{Body: "later"}, time.Now().Unix()+300))
+	check.OK(t, d.Push(ctx, "t", &big))
+	check.OK(t, d.Push(ctx, "t", &upstream{Body: "second"}))
+	check.OK(t, d.DelayPush(ctx, "t", &upstream{Body: "due"}, time.Now().Unix()-5))
+	check.OK(t, d.DelayPush(ctx, "t", &upstream{Body: "later"}, time.Now().Unix()+300))
 	n, err := d.Len(ctx, "t")
-	ok(t, err)
-	equal(t, n, 4)
+	check.OK(t, err)
+	check.Equal(t, n, 4)
 	for _, want := range []upstream{big, {Body: "second"}, {Body: "due"}} {
 		got, err := d.Pop(ctx, "t", time.Minute)
-		ok(t, err)
-		equal(t, *got, want)
+		check.OK(t, err)
+		check.Equal(t, *got, want)
 	}
 	got, err := d.Pop(ctx, "t", time.Millisecond)
-	ok(t, err)
-	equal(t, got == nil, true)
+	check.OK(t, err)
+	check.Equal(t, got == nil, true)
 	got, err = d.PollDelay(ctx, "t")
-	ok(t, err)
-	equal(t, got == nil, true)
+	check.OK(t, err)
+	check.Equal(t, got == nil, true)
 
 	waited := make(chan *upstream)
 	go func() {
@@ -66,69 +67,69 @@ func TestDriver(t *testing.T) {
 		}
 		waited <- got
 	}()
-	ok(t, d.Push(ctx, "wake", &upstream{Body: "up"}))
-	equal(t, (<-waited).Body, "up")
+	check.OK(t, d.Push(ctx, "wake", &upstream{Body: "up"}))
+	check.Equal(t, (<-waited).Body, "up")
 	stop, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = d.Pop(stop, "t", time.Minute)
-	is(t, err, context.Canceled)
+	check.Is(t, err, context.Canceled)
 
 	// A job that is no message is dead, and does not stop the others.
 	q, err := store.Queue(ctx, "xygo:t", nil)
-	ok(t, err)
+	check.OK(t, err)
 	_, err = q.Enqueue(ctx, wq.Spec{Payload: []byte("{")})
-	ok(t, err)
-	ok(t, d.Push(ctx, "t", &upstream{Body: "behind"}))
+	check.OK(t, err)
+	check.OK(t, d.Push(ctx, "t", &upstream{Body: "behind"}))
 	_, err = d.Pop(ctx, "t", 0)
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 	got, err = d.Pop(ctx, "t", 0)
-	ok(t, err)
-	equal(t, got.Body, "behind")
+	check.OK(t, err)
+	check.Equal(t, got.Body, "behind")
 	for _, name := range []string{"", ":dead", "x:dead:dead", "a\x00"} {
 		if err := d.Push(ctx, name, &big); err == nil {
 			t.Errorf("%q is a topic", name)
 		}
 	}
-	ok(t, d.Close())
-	is(t, d.Push(ctx, "t", &big), wq.ErrClosed)
+	check.OK(t, d.Close())
+	check.Is(t, d.Push(ctx, "t", &big), wq.ErrClosed)
 	_, err = d.Pop(ctx, "t", 0)
-	is(t, err, wq.ErrClosed)
+	check.Is(t, err, wq.ErrClosed)
 	_, err = d.Len(ctx, "t")
-	is(t, err, wq.ErrClosed)
+	check.Is(t, err, wq.ErrClosed)
 }
 
 // What is pushed to the dead letters by name is one of them, and can be replayed.
 func TestDriverDeadLetters(t *testing.T) {
 	d := xygo.NewDriver[upstream](open(t))
-	ok(t, d.Push(ctx, "t:dead", &upstream{Topic: "t", Body: "given up", Retry: 3}))
+	check.OK(t, d.Push(ctx, "t:dead", &upstream{Topic: "t", Body: "given up", Retry: 3}))
 	n, err := d.Len(ctx, "t:dead")
-	ok(t, err)
-	equal(t, n, 1)
+	check.OK(t, err)
+	check.Equal(t, n, 1)
 	letters, err := d.Dead(ctx, "t", 10)
-	ok(t, err)
-	equal(t, len(letters), 1)
-	equal(t, strings.Contains(string(letters[0].Body), "given up"), true)
+	check.OK(t, err)
+	check.Equal(t, len(letters), 1)
+	check.Equal(t, strings.Contains(string(letters[0].Body), "given up"), true)
 	done, err := d.Replay(ctx, letters[0])
-	ok(t, err)
-	equal(t, done, true)
+	check.OK(t, err)
+	check.Equal(t, done, true)
 	done, err = d.Replay(ctx, letters[0])
-	ok(t, err)
-	equal(t, done, false)
+	check.OK(t, err)
+	check.Equal(t, done, false)
 	got, err := d.Pop(ctx, "t", 0)
-	ok(t, err)
-	equal(t, got.Body, "given up")
+	check.OK(t, err)
+	check.Equal(t, got.Body, "given up")
 }
 
 // What a Driver pushed a Service handles.
 func TestDriverFeedsService(t *testing.T) {
 	store := open(t)
 	d := xygo.NewDriver[upstream](store)
-	ok(t, d.Push(ctx, "mail", &upstream{Topic: "mail", Body: "hello"}))
+	check.OK(t, d.Push(ctx, "mail", &upstream{Topic: "mail", Body: "hello"}))
 	got := make(chan xygo.Message, 1)
 	s := service(t, store, xygo.Options{}, consumer{"mail", func(_ context.Context, m *xygo.Message) error { got <- *m; return nil }})
-	ok(t, s.Start(ctx))
+	check.OK(t, s.Start(ctx))
 	m := <-got
-	equal(t, m.Body, "hello")
-	equal(t, m.Topic, "mail")
-	ok(t, d.Close())
+	check.Equal(t, m.Body, "hello")
+	check.Equal(t, m.Topic, "mail")
+	check.OK(t, d.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wq.internal/wq"
+	"wq.internal/wq/internal/check"
 	"wq.internal/wq/xygo"
 )
 
@@ -20,38 +21,12 @@ import (
 
 var ctx = context.Background()
 
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func equal[T comparable](t testing.TB, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Fatalf("got %v, want %v", got, want)
-	}
-}
-
-func is(t testing.TB, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Fatalf("got error %v, want %v", err, want)
-	}
-}
-
-func openAt(t testing.TB, path string) *wq.Store {
-	t.Helper()
-	s, err := wq.Open(path, &wq.Options{SegmentBytes: 1 << 20, ExpireLeases: true})
-	ok(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
+// options: a store that is opened again has back at once what the one before had leased.
+var options = wq.Options{ExpireLeases: true}
 
 func open(t testing.TB) *wq.Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "store"))
+	return check.Open(t, options)
 }
 
 // consumer is a Consumer whose work is a function.
@@ -68,7 +43,7 @@ func service(t testing.TB, store *wq.Store, o xygo.Options, consumers ...consume
 	t.Helper()
 	s := xygo.New(store, o)
 	for _, c := range consumers {
-		ok(t, s.Register(ctx, c))
+		check.OK(t, s.Register(ctx, c))
 	}
 	t.Cleanup(func() { _ = s.Stop() })
 	return s
@@ -77,7 +52,7 @@ func service(t testing.TB, store *wq.Store, o xygo.Options, consumers ...consume
 func stats(t testing.TB, s *xygo.Service) xygo.TopicStats {
 	t.Helper()
 	all, err := s.Stats(ctx)
-	ok(t, err)
+	check.OK(t, err)
 	return all[0]
 }
 
@@ -122,19 +97,19 @@ func TestRetries(t *testing.T) {
 				}
 				return test.err
 			}})
-			ok(t, s.Save(ctx, "mail", config(func(c *xygo.TopicConfig) { c.MaxRetry = test.maxRetry })))
+			check.OK(t, s.Save(ctx, "mail", config(func(c *xygo.TopicConfig) { c.MaxRetry = test.maxRetry })))
 			_, err := s.Push(ctx, "mail", map[string]bool{"fail": true})
-			ok(t, err)
-			ok(t, s.Start(ctx))
+			check.OK(t, err)
+			check.OK(t, s.Start(ctx))
 			until(t, "one dead letter", func() bool { return stats(t, s).Dead == 1 })
-			equal(t, executions.Load(), test.executions)
-			equal(t, stats(t, s).Pending, 0)
+			check.Equal(t, executions.Load(), test.executions)
+			check.Equal(t, stats(t, s).Pending, 0)
 			letters, err := s.Dead(ctx, "mail", 10)
-			ok(t, err)
-			equal(t, len(letters), 1)
-			equal(t, int64(letters[0].Retry), test.executions-1)
-			equal(t, strings.Contains(letters[0].Error, map[bool]string{false: "not now", true: "panic: ouch"}[test.panics]), true)
-			equal(t, len(stats(t, s).Errors) > 0, true)
+			check.OK(t, err)
+			check.Equal(t, len(letters), 1)
+			check.Equal(t, int64(letters[0].Retry), test.executions-1)
+			check.Equal(t, strings.Contains(letters[0].Error, map[bool]string{false: "not now", true: "panic: ouch"}[test.panics]), true)
+			check.Equal(t, len(stats(t, s).Errors) > 0, true)
 		})
 	}
 }
@@ -147,20 +122,20 @@ func TestRetryDelay(t *testing.T) {
 		executions.Add(1)
 		return xygo.NewRetryError(errors.New("busy"))
 	}})
-	ok(t, s.Save(ctx, "mail", config(func(c *xygo.TopicConfig) { c.RetryDelaySec = 60 })))
+	check.OK(t, s.Save(ctx, "mail", config(func(c *xygo.TopicConfig) { c.RetryDelaySec = 60 })))
 	id, err := s.Push(ctx, "mail", "x")
-	ok(t, err)
-	ok(t, s.Start(ctx))
+	check.OK(t, err)
+	check.OK(t, s.Start(ctx))
 	until(t, "a delayed retry", func() bool { return stats(t, s).Pending == 1 && executions.Load() == 1 && stats(t, s).Running == 0 })
 	q, err := store.ExistingQueue(ctx, "xygo:mail")
-	ok(t, err)
+	check.OK(t, err)
 	defer q.Close()
 	job, err := q.Get(ctx, id)
-	ok(t, err)
-	equal(t, job.State, wq.StateDelayed)
+	check.OK(t, err)
+	check.Equal(t, job.State, wq.StateDelayed)
 	wait := time.Until(job.ReadyAt)
-	equal(t, wait > 50*time.Second && wait <= time.Minute, true)
-	equal(t, executions.Load(), 1)
+	check.Equal(t, wait > 50*time.Second && wait <= time.Minute, true)
+	check.Equal(t, executions.Load(), 1)
 }
 
 func TestStatus(t *testing.T) {
@@ -172,30 +147,30 @@ func TestStatus(t *testing.T) {
 		seen = append(seen, m.Body)
 		return nil
 	}})
-	ok(t, s.Start(ctx))
-	ok(t, s.Save(ctx, "log", config(func(c *xygo.TopicConfig) { c.Status = xygo.Paused })))
+	check.OK(t, s.Start(ctx))
+	check.OK(t, s.Save(ctx, "log", config(func(c *xygo.TopicConfig) { c.Status = xygo.Paused })))
 	for i := range 5 {
 		_, err := s.Push(ctx, "log", fmt.Sprint(i))
-		ok(t, err)
+		check.OK(t, err)
 	}
 	_, err := s.DelayPush(ctx, "log", "delayed", time.Hour)
-	ok(t, err)
-	equal(t, stats(t, s).Pending, 6)
-	ok(t, s.Save(ctx, "log", config(func(c *xygo.TopicConfig) { c.Status = xygo.Disabled })))
+	check.OK(t, err)
+	check.Equal(t, stats(t, s).Pending, 6)
+	check.OK(t, s.Save(ctx, "log", config(func(c *xygo.TopicConfig) { c.Status = xygo.Disabled })))
 	_, err = s.Push(ctx, "log", "no")
-	is(t, err, xygo.ErrDisabled)
+	check.Is(t, err, xygo.ErrDisabled)
 	_, err = s.DelayPush(ctx, "log", "no", time.Second)
-	is(t, err, xygo.ErrDisabled)
-	is(t, s.Check(ctx, "log", "no"), xygo.ErrDisabled)
-	equal(t, stats(t, s).Config.Status, xygo.Disabled)
-	equal(t, stats(t, s).Pending, 6)
-	ok(t, s.Save(ctx, "log", xygo.DefaultConfig())) // without a restart
+	check.Is(t, err, xygo.ErrDisabled)
+	check.Is(t, s.Check(ctx, "log", "no"), xygo.ErrDisabled)
+	check.Equal(t, stats(t, s).Config.Status, xygo.Disabled)
+	check.Equal(t, stats(t, s).Pending, 6)
+	check.OK(t, s.Save(ctx, "log", xygo.DefaultConfig())) // without a restart
 	until(t, "the backlog is done", func() bool { return stats(t, s).Pending == 1 && stats(t, s).Running == 0 })
 	mu.Lock()
 	defer mu.Unlock()
-	equal(t, strings.Join(seen, ""), "01234")
-	ok(t, s.Check(ctx, "log", "yes"))
-	equal(t, stats(t, s).Pending, 1)
+	check.Equal(t, strings.Join(seen, ""), "01234")
+	check.OK(t, s.Check(ctx, "log", "yes"))
+	check.Equal(t, stats(t, s).Pending, 1)
 }
 
 // More workers work at once after a change, fewer after the next, and every message once.
@@ -215,16 +190,16 @@ func TestWorkersChange(t *testing.T) {
 	}})
 	for i := range 40 {
 		_, err := s.Push(ctx, "work", fmt.Sprint(i))
-		ok(t, err)
+		check.OK(t, err)
 	}
 	request, cancel := context.WithCancel(ctx)
-	ok(t, s.Start(request))
+	check.OK(t, s.Start(request))
 	cancel() // that of a request which is over: the consumers go on
 	until(t, "one handler", func() bool { return running.Load() == 1 })
-	ok(t, s.Save(ctx, "work", config(func(c *xygo.TopicConfig) { c.Workers = 4 })))
+	check.OK(t, s.Save(ctx, "work", config(func(c *xygo.TopicConfig) { c.Workers = 4 })))
 	until(t, "four handlers", func() bool { return running.Load() == 4 })
-	equal(t, most.Load(), 4)
-	ok(t, s.Save(ctx, "work", config(func(c *xygo.TopicConfig) { c.Workers = 1 })))
+	check.Equal(t, most.Load(), 4)
+	check.OK(t, s.Save(ctx, "work", config(func(c *xygo.TopicConfig) { c.Workers = 1 })))
 	for range 4 { // those that run end, and make room for one
 		gate <- struct{}{}
 	}
@@ -233,12 +208,12 @@ func TestWorkersChange(t *testing.T) {
 	for range 10 {
 		gate <- struct{}{}
 	}
-	equal(t, most.Load() <= 1, true)
+	check.Equal(t, most.Load() <= 1, true)
 	close(gate)
 	until(t, "all done", func() bool { return stats(t, s).Pending == 0 && stats(t, s).Running == 0 })
 	n := 0
 	seen.Range(func(any, any) bool { n++; return true })
-	equal(t, n, 40)
+	check.Equal(t, n, 40)
 }
 
 func TestConfigIsChecked(t *testing.T) {
@@ -246,26 +221,26 @@ func TestConfigIsChecked(t *testing.T) {
 	nothing := func(context.Context, *xygo.Message) error { return nil }
 	s := service(t, store, xygo.Options{}, consumer{"a", nothing})
 	want := config(func(c *xygo.TopicConfig) { c.Workers, c.MaxRetry, c.RetryDelaySec = 64, 20, 86400 })
-	ok(t, s.Save(ctx, "a", want))
+	check.OK(t, s.Save(ctx, "a", want))
 	for _, bad := range []func(*xygo.TopicConfig){
 		func(c *xygo.TopicConfig) { c.Workers = 0 }, func(c *xygo.TopicConfig) { c.Workers = 65 },
 		func(c *xygo.TopicConfig) { c.MaxRetry = -1 }, func(c *xygo.TopicConfig) { c.MaxRetry = 21 },
 		func(c *xygo.TopicConfig) { c.RetryDelaySec = -1 }, func(c *xygo.TopicConfig) { c.RetryDelaySec = 86401 },
 		func(c *xygo.TopicConfig) { c.Status = 3 }, func(c *xygo.TopicConfig) { c.Status = -1 },
 	} {
-		is(t, s.Save(ctx, "a", config(bad)), xygo.ErrConfig)
+		check.Is(t, s.Save(ctx, "a", config(bad)), xygo.ErrConfig)
 	}
-	is(t, s.Save(ctx, "b", xygo.DefaultConfig()), xygo.ErrUnregistered)
-	is(t, s.Save(ctx, "", xygo.DefaultConfig()), xygo.ErrUnregistered)
-	equal(t, stats(t, s).Config, want)
-	ok(t, s.Save(ctx, "a", config(func(c *xygo.TopicConfig) { c.Workers, c.MaxRetry = 1, 0 })))
+	check.Is(t, s.Save(ctx, "b", xygo.DefaultConfig()), xygo.ErrUnregistered)
+	check.Is(t, s.Save(ctx, "", xygo.DefaultConfig()), xygo.ErrUnregistered)
+	check.Equal(t, stats(t, s).Config, want)
+	check.OK(t, s.Save(ctx, "a", config(func(c *xygo.TopicConfig) { c.Workers, c.MaxRetry = 1, 0 })))
 	_, err := s.Push(ctx, "b", "x")
-	is(t, err, xygo.ErrUnregistered)
-	is(t, s.Check(ctx, "b", "x"), xygo.ErrUnregistered)
+	check.Is(t, err, xygo.ErrUnregistered)
+	check.Is(t, s.Check(ctx, "b", "x"), xygo.ErrUnregistered)
 	_, err = s.DelayPush(ctx, "a", "x", -time.Second)
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 	_, err = s.Push(ctx, "a", func() {})
-	equal(t, err != nil, true)
+	check.Equal(t, err != nil, true)
 	if err := s.Register(ctx, consumer{"a", nothing}); err == nil {
 		t.Fatal("a topic twice")
 	}
@@ -275,21 +250,21 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a/b", "..", "x:delay", "mail:dead:x"} {
-		ok(t, s.Register(ctx, consumer{name, nothing}))
+		check.OK(t, s.Register(ctx, consumer{name, nothing}))
 	}
 	_, err = s.Push(ctx, "..", "up")
-	ok(t, err)
-	equal(t, stats(t, s).Pending, 0)
+	check.OK(t, err)
+	check.Equal(t, stats(t, s).Pending, 0)
 
 	// It is there after a restart, and edited values are kept.
 	again := service(t, store, xygo.Options{}, consumer{"a", nothing})
-	equal(t, stats(t, again).Config.MaxRetry, 0)
+	check.Equal(t, stats(t, again).Config.MaxRetry, 0)
 }
 
 // A crash in the middle of a handler: the message is handled again, one that is delayed is there once.
 func TestCrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
-	store := openAt(t, path)
+	store := check.OpenAt(t, path, options)
 	started := make(chan struct{})
 	s := service(t, store, xygo.Options{StopTimeout: time.Millisecond}, consumer{"mail", func(ctx context.Context, _ *xygo.Message) error {
 		close(started)
@@ -297,16 +272,16 @@ func TestCrash(t *testing.T) {
 		return ctx.Err()
 	}})
 	_, err := s.Push(ctx, "mail", "again")
-	ok(t, err)
+	check.OK(t, err)
 	for range 2 { // equal ones in one second stay two
 		_, err = s.DelayPush(ctx, "mail", "same", 1500*time.Millisecond)
-		ok(t, err)
+		check.OK(t, err)
 	}
-	ok(t, s.Start(ctx))
+	check.OK(t, s.Start(ctx))
 	<-started
-	ok(t, store.Close()) // under the handler, as by a crash: nothing of it is settled
+	check.OK(t, store.Close()) // under the handler, as by a crash: nothing of it is settled
 
-	store = openAt(t, path)
+	store = check.OpenAt(t, path, options)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	s = service(t, store, xygo.Options{}, consumer{"mail", func(_ context.Context, m *xygo.Message) error {
@@ -315,12 +290,12 @@ func TestCrash(t *testing.T) {
 		seen[m.Body]++
 		return nil
 	}})
-	ok(t, s.Start(ctx))
+	check.OK(t, s.Start(ctx))
 	until(t, "all done", func() bool { return stats(t, s).Pending == 0 && stats(t, s).Running == 0 })
 	mu.Lock()
 	defer mu.Unlock()
-	equal(t, seen["again"], 1)
-	equal(t, seen["same"], 2)
+	check.Equal(t, seen["again"], 1)
+	check.Equal(t, seen["same"], 2)
 }
 
 func TestDeadLetters(t *testing.T) {
@@ -335,14 +310,14 @@ func TestDeadLetters(t *testing.T) {
 	}})
 	for i := range 3 {
 		_, err := s.Push(ctx, "mail", fmt.Sprint(i))
-		ok(t, err)
+		check.OK(t, err)
 	}
-	ok(t, s.Start(ctx))
+	check.OK(t, s.Start(ctx))
 	until(t, "three dead letters", func() bool { return stats(t, s).Dead == 3 })
 	letters, err := s.Dead(ctx, "mail", 2)
-	ok(t, err)
-	equal(t, len(letters), 2)
-	equal(t, string(letters[0].Body), "0")
+	check.OK(t, err)
+	check.Equal(t, len(letters), 2)
+	check.Equal(t, string(letters[0].Body), "0")
 	good.Store(true)
 	var won atomic.Int64
 	var all sync.WaitGroup
@@ -351,45 +326,45 @@ func TestDeadLetters(t *testing.T) {
 		go func() {
 			defer all.Done()
 			done, err := s.Replay(ctx, letters[0])
-			ok(t, err)
+			check.OK(t, err)
 			if done {
 				won.Add(1)
 			}
 		}()
 	}
 	all.Wait()
-	equal(t, won.Load(), 1)
+	check.Equal(t, won.Load(), 1)
 	until(t, "it is handled", func() bool { return handled.Load() == 1 && stats(t, s).Running == 0 })
 	done, err := s.Remove(ctx, letters[1])
-	ok(t, err)
-	equal(t, done, true)
+	check.OK(t, err)
+	check.Equal(t, done, true)
 	done, err = s.Remove(ctx, letters[1]) // gone already
-	ok(t, err)
-	equal(t, done, false)
+	check.OK(t, err)
+	check.Equal(t, done, false)
 	n, err := s.Purge(ctx, "mail")
-	ok(t, err)
-	equal(t, n, 1)
-	equal(t, stats(t, s).Dead, 0)
+	check.OK(t, err)
+	check.Equal(t, n, 1)
+	check.Equal(t, stats(t, s).Dead, 0)
 }
 
 func TestAlerts(t *testing.T) {
 	s := service(t, open(t), xygo.Options{AlertPending: 3, AlertDead: 1}, consumer{"mail", func(context.Context, *xygo.Message) error { return nil }})
 	count := func() int {
 		alerts, err := s.Alerts(ctx)
-		ok(t, err)
+		check.OK(t, err)
 		return len(alerts)
 	}
 	for range 3 {
 		_, err := s.Push(ctx, "mail", "x")
-		ok(t, err)
+		check.OK(t, err)
 	}
-	equal(t, count(), 0)
+	check.Equal(t, count(), 0)
 	_, err := s.Push(ctx, "mail", "x")
-	ok(t, err)
-	equal(t, count(), 1)
+	check.OK(t, err)
+	check.Equal(t, count(), 1)
 	alerts, err := s.Alerts(ctx)
-	ok(t, err)
-	equal(t, alerts[0].String(), "topic mail: 4 pending, more than 3")
+	check.OK(t, err)
+	check.Equal(t, alerts[0].String(), "topic mail: 4 pending, more than 3")
 }
 
 // Thirty messages of a minute are a rate of thirty in the next, and none after an idle one.
@@ -398,15 +373,15 @@ func TestRate(t *testing.T) {
 	now.Store(600)
 	s := service(t, open(t), xygo.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }},
 		consumer{"mail", func(context.Context, *xygo.Message) error { return nil }})
-	ok(t, s.Start(ctx))
+	check.OK(t, s.Start(ctx))
 	for range 30 {
 		_, err := s.Push(ctx, "mail", "x")
-		ok(t, err)
+		check.OK(t, err)
 	}
 	until(t, "all done", func() bool { return stats(t, s).Pending == 0 && stats(t, s).Running == 0 })
-	equal(t, stats(t, s).Rate, 0)
+	check.Equal(t, stats(t, s).Rate, 0)
 	now.Add(60)
-	equal(t, stats(t, s).Rate, 30)
+	check.Equal(t, stats(t, s).Rate, 30)
 	now.Add(60)
-	equal(t, stats(t, s).Rate, 0)
+	check.Equal(t, stats(t, s).Rate, 0)
 }

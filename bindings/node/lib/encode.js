@@ -7,6 +7,7 @@ const {
   layouts, enumNumber,
 } = require('./layout');
 const { invalid } = require('./errors');
+const { copyToken } = require('./job');
 const { nameBytes } = require('./names');
 
 const C = constants;
@@ -229,19 +230,26 @@ function token(job) {
 }
 
 const settleKeys = new Set(['kind', 'job', 'id', 'generation']);
+const settleKinds = new Map(Object.keys(settleWriters).map((kind) => [kind,
+  { number: enumNumber('settleKind', kind, 'kind'), writers: settleWriters[kind] }]));
+const ITEM_KIND_AT = offsetOf('wq_settle_item', 'kind');
+const ITEM_ID_AT = offsetOf('wq_settle_item', 'id');
+const ITEM_GENERATION_AT = offsetOf('wq_settle_item', 'generation');
 
 /** { kind: 'ack', job, ... } as a wq_settle_item. */
 function writeSettleItem(request, at, item, ignored = settleKeys) {
   if (item === null || typeof item !== 'object') throw new TypeError('settle: an object is wanted');
   const { kind } = item;
-  const writers = Object.hasOwn(settleWriters, kind) ? settleWriters[kind] : null;
-  if (!writers) throw invalid(`kind: '${kind}' is none of ack, nack, fail, release`);
-  const { id, generation } = token(item.job || item);
-  request.view.setUint32(at + offsetOf('wq_settle_item', 'kind'),
-    enumNumber('settleKind', kind, 'kind'), true);
-  set64(request.view, at + offsetOf('wq_settle_item', 'id'), u64(id, 'id'));
-  set64(request.view, at + offsetOf('wq_settle_item', 'generation'), u64(generation, 'generation'));
-  writeFields(request, at, writers, item, kind, ignored);
+  const settle = settleKinds.get(kind);
+  if (!settle) throw invalid(`kind: '${kind}' is none of ack, nack, fail, release`);
+  const job = token(item.job || item);
+  const { view } = request;
+  view.setUint32(at + ITEM_KIND_AT, settle.number, true);
+  if (!copyToken(job, view, at + ITEM_ID_AT, at + ITEM_GENERATION_AT)) {
+    set64(view, at + ITEM_ID_AT, u64(job.id, 'id'));
+    set64(view, at + ITEM_GENERATION_AT, u64(job.generation, 'generation'));
+  }
+  writeFields(request, at, settle.writers, item, kind, ignored);
 }
 
 // ---- dead letters ----

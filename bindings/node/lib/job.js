@@ -15,6 +15,16 @@ const BOOLEAN = new Set(['flowCancelled', 'parked']);
 const FLAGS_AT = offsetOf('wq_job', 'flags');
 const HEADERS_COUNT_AT = offsetOf('wq_job', 'headers_count');
 const QUEUE_INDEX_AT = offsetOf('wq_job', 'queue_index');
+const ID_AT = offsetOf('wq_job', 'id');
+const GENERATION_AT = offsetOf('wq_job', 'generation');
+
+/** Put id and generation of a Job at two places, with no BigInt between; false: it is no Job. */
+let copyToken;
+
+function copy64(from, at, to, toAt) {
+  to.setUint32(toAt, from.getUint32(at, true), true);
+  to.setUint32(toAt + 4, from.getUint32(at + 4, true), true);
+}
 
 /**
  * One job: what a lease gave, or what was read. Its fields are those of wq_job in camelCase. The
@@ -22,28 +32,35 @@ const QUEUE_INDEX_AT = offsetOf('wq_job', 'queue_index');
  * the lease is not this worker's any more, and nothing changed.
  */
 class Job {
+  #queue;
   #reply;
   #at;
   #headersAt;
 
   constructor(queue, reply, at, headersAt) {
+    this.#queue = queue;
     this.#reply = reply;
     this.#at = at;
     this.#headersAt = headersAt;
-    /** The Queue that it belongs to. */
-    Object.defineProperty(this, 'queue', { value: queue });
   }
 
   static {
     for (const [name, read] of fields) {
-      const convert = BOOLEAN.has(name) ? Boolean : (value) => value;
-      Object.defineProperty(Job.prototype, name, {
-        get() { return convert(read(this.#reply, this.#at)); },
-        enumerable: true,
-        configurable: true,
-      });
+      const get = BOOLEAN.has(name)
+        ? function get() { return Boolean(read(this.#reply, this.#at)); }
+        : function get() { return read(this.#reply, this.#at); };
+      Object.defineProperty(Job.prototype, name, { get, enumerable: true, configurable: true });
     }
+    copyToken = (job, view, idAt, generationAt) => {
+      if (!(#reply in job)) return false;
+      copy64(job.#reply.view, job.#at + ID_AT, view, idAt);
+      copy64(job.#reply.view, job.#at + GENERATION_AT, view, generationAt);
+      return true;
+    };
   }
+
+  /** The Queue that it belongs to. */
+  get queue() { return this.#queue; }
 
   get failOnTimeout() {
     const flags = this.#reply.view.getUint32(this.#at + FLAGS_AT, true);
@@ -118,10 +135,10 @@ function readBatch(reply, queues) {
   if (reply.length < 8) return jobs;
   const count = reply.u64(0);
   const first = 8 + count * 8;
+  const many = Array.isArray(queues);
   for (let i = 0; i < count; i++) {
     const at = reply.base + first + i * JOB_BYTES;
-    const queue = Array.isArray(queues)
-      ? queues[reply.view.getUint32(at + QUEUE_INDEX_AT, true)] : queues;
+    const queue = many ? queues[reply.view.getUint32(at + QUEUE_INDEX_AT, true)] : queues;
     jobs.push(new Job(queue, reply, at, reply.u64(8 + i * 8)));
   }
   return jobs;
@@ -134,4 +151,4 @@ function jobsWithOutcome(reply, queues) {
   return jobs;
 }
 
-module.exports = { Job, readBatch, jobsWithOutcome, enumName };
+module.exports = { Job, copyToken, readBatch, jobsWithOutcome, enumName };

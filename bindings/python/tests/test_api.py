@@ -170,9 +170,9 @@ def job_of(struct):
     """All that a Job tells of itself."""
     array = ffi.new("wq_job[1]")
     array[0] = struct[0]
-    told = wq.Job(None, job._Batch(None, array), 0, struct.id, struct.generation, ())
+    told = wq.Job(job._Batch(None, array, [None]), 0)
     return repr({name: getattr(told, name) for name, value in vars(wq.Job).items()
-                 if isinstance(value, property)} | {"id": told.id, "generation": told.generation})
+                 if isinstance(value, property)})
 
 
 def dataclass_of(cls, **more):

@@ -128,6 +128,7 @@ CTRL_C = """
 import os, signal, sys, threading
 import wq
 what = sys.argv[2]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 store = wq.open(sys.argv[1], events_max=10, segment_bytes=4 << 20)
 queue = store.queue("q")
 if what == "shutdown":

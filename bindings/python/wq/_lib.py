@@ -143,10 +143,17 @@ U64 = 2**64 - 1
 I64 = 2**63 - 1
 
 
+_structs: Dict[str, Tuple[Any, int]] = {}  # the type of a pointer to it, and its size
+
+
 def new(struct: str) -> Any:
     """A sized struct, all defaults."""
-    value = ffi.new(struct + " *")
-    value.struct_size = ffi.sizeof(struct)
+    try:
+        kind, size = _structs[struct]
+    except KeyError:
+        kind, size = _structs[struct] = ffi.typeof(struct + " *"), ffi.sizeof(struct)
+    value = ffi.new(kind)
+    value.struct_size = size
     return value
 
 

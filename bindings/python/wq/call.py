@@ -15,8 +15,8 @@ class Call:
     __slots__ = ("_raw",)
 
     def __init__(self, durability: Durability = Durability.DEFAULT) -> None:
-        self._raw = new("wq_call")
-        self._raw.durability = number(int(durability), "durability")
+        self._raw = raw = new("wq_call")
+        raw.durability = number(int(durability), "durability")
 
     @property
     def lsn(self) -> int:

@@ -61,14 +61,18 @@ class Completions(Handle):
     def _call(self, durability: Level = None) -> Tuple[Call, int]:
         """A Call that does not wait, and its ticket. If its lsn is not 0 afterwards, poll() tells
         of the ticket once; else there is nothing to wait for. To be used before it is closed."""
-        level = Durability.DEFAULT
-        if durability is not None:
-            level = Durability(durability._raw.durability if isinstance(durability, Call)
-                               else durability)
-        call, ticket = Call(level), next(self._numbers)
         with self.inside() as ptr:
-            call._raw.cq = ptr
-        call._raw.user_data = ticket
+            return self._call_inside(ptr, durability)
+
+    def _call_inside(self, ptr: Any, durability: Level) -> Tuple[Call, int]:
+        if isinstance(durability, Call):
+            durability = Durability(durability._raw.durability)
+        elif type(durability) is not Durability:
+            durability = Durability.DEFAULT if durability is None else Durability(durability)
+        call, ticket = Call(durability), next(self._numbers)
+        raw = call._raw
+        raw.cq = ptr
+        raw.user_data = ticket
         return call, ticket
 
     def begin(self, method: Callable[..., R], *args: Any, durability: Level = None,
@@ -77,10 +81,10 @@ class Completions(Handle):
         `durable`), without waiting for it: what it returns, and the ticket, None if nothing was
         written."""
         name = "durable" if getattr(method, "__name__", "") == "configure" else "durability"
-        with self.inside():  # it is not closed while the library has it
-            call, ticket = self._call(durability)
+        with self.inside() as ptr:  # it is not closed while the library has it
+            call, ticket = self._call_inside(ptr, durability)
             result = method(*args, **{name: call}, **more)
-            return result, ticket if call.lsn else None
+            return result, ticket if call._raw.lsn else None
 
     def poll(self, wait: Optional[Duration] = 0) -> List[Tuple[int, Code]]:
         """(ticket, code) of up to 256 changes: OK, it is durable, or the error that stopped the

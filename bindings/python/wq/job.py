@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from datetime import datetime, timedelta
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, List, Optional, Set, Tuple, Union
 
 from . import _constants as k
 from . import times
@@ -29,13 +29,31 @@ _TOGETHER_BYTES = 1 << 20
 
 
 class _Batch:
-    """What jobs of one batch share: the owner of the handle, and the array of their structs."""
+    """What the jobs of one batch share: all that a job does not need to have of its own, so that a
+    batch of a hundred costs little more than one job. ids, generations: made when they are asked
+    for. data, ends: the payloads one behind another, and where each begins; or no data."""
 
-    __slots__ = ("owner", "jobs")
+    __slots__ = ("owner", "jobs", "queues", "headers", "data", "ends", "settled", "ids",
+                 "generations")
 
-    def __init__(self, owner: Any, jobs: Any) -> None:
+    def __init__(self, owner: Any, jobs: Any, queues: List[Queue]) -> None:
         self.owner = owner
         self.jobs = jobs
+        self.queues = queues
+        self.headers: Optional[List[Tuple[Tuple[str, bytes], ...]]] = None
+        self.data: Optional[bytes] = None
+        self.ends: List[int] = []
+        self.settled: Set[int] = set()  # places of jobs
+        self.ids: Optional[List[int]] = None
+        self.generations: Optional[List[int]] = None
+
+    def read_tokens(self) -> None:
+        """Make ids and generations."""
+        count = len(self.jobs)
+        ids, generations = ffi.new("uint64_t[]", count), ffi.new("uint64_t[]", count)
+        lib.wqpy_tokens(self.jobs, count, ids, generations)
+        self.generations = ffi.unpack(generations, count)  # first: who sees ids sees both
+        self.ids = ffi.unpack(ids, count)
 
 
 class Jobs(List["Job"]):
@@ -50,19 +68,40 @@ class Job:
     id, generation   the token of its lease (or of its death): what settles it
     queue            the queue that it is of"""
 
-    __slots__ = ("id", "generation", "queue", "_batch", "_index", "_headers", "_payload",
-                 "_settled")
+    __slots__ = ("_batch", "_index")
 
-    def __init__(self, queue: Queue, batch: _Batch, index: int, job_id: int, generation: int,
-                 headers: Tuple[Tuple[str, bytes], ...], payload: Optional[bytes] = None) -> None:
-        self.id = job_id
-        self.generation = generation
-        self.queue = queue
+    def __init__(self, batch: _Batch, index: int) -> None:
         self._batch = batch
         self._index = index
-        self._headers = headers
-        self._payload = payload  # None: not copied yet
-        self._settled = False
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+        batch = self._batch
+        if batch.ids is None:
+            batch.read_tokens()
+        return batch.ids[self._index]  # type: ignore[index]
+
+    @property
+    def generation(self) -> int:
+        """The generation of its lease, or of its death."""
+        batch = self._batch
+        if batch.ids is None:
+            batch.read_tokens()
+        return batch.generations[self._index]  # type: ignore[index]
+
+    @property
+    def queue(self) -> Queue:
+        """The queue that it is of."""
+        queues = self._batch.queues
+        return queues[0] if len(queues) == 1 else queues[self._raw.queue_index]
+
+    @property
+    def _settled(self) -> bool:
+        return self._index in self._batch.settled
+
+    def _set_settled(self) -> None:
+        self._batch.settled.add(self._index)
 
     @property
     def _raw(self) -> Any:
@@ -77,16 +116,20 @@ class Job:
     @property
     def payload(self) -> bytes:
         """Its payload, a copy."""
-        return bytes_of(self._raw.payload) if self._payload is None else self._payload
+        batch, index = self._batch, self._index
+        if batch.data is None:
+            return bytes_of(batch.jobs[index].payload)
+        return batch.data[batch.ends[index]:batch.ends[index + 1]]
 
     @property
     def headers(self) -> Tuple[Tuple[str, bytes], ...]:
         """Its headers in order, as pairs of name and value."""
-        return self._headers
+        headers = self._batch.headers
+        return headers[self._index] if headers is not None else ()
 
     def header(self, name: str) -> Optional[bytes]:
         """The value of the first header of that name, or None."""
-        return next((value for key, value in self._headers if key == name), None)
+        return next((value for key, value in self.headers if key == name), None)
 
     @property
     def state(self) -> State:
@@ -405,31 +448,18 @@ def jobs_from(queues: List[Queue], handle: Any, owner: Any = None) -> Jobs:
     jobs = Jobs()
     count = lib.wq_batch_count(handle)
     structs = ffi.new("wq_job[]", count)
-    ids = ffi.new("uint64_t[]", count)
-    generations = ffi.new("uint64_t[]", count)
-    ends = ffi.new("size_t[]", count)
-    has_headers = lib.wqpy_batch_jobs(handle, structs, ids, generations, ends, count)
-    headers: Iterable[Tuple[Tuple[str, bytes], ...]] = repeat(())
+    ends = ffi.new("size_t[]", count + 1)
+    has_headers = lib.wqpy_batch_jobs(handle, structs, ends, count)
+    batch = _Batch(owner or handle, structs, queues)
     if has_headers:
-        headers = [_headers_of(handle, i, structs[i].headers_count) for i in range(count)]
-    of: Iterable[Queue] = repeat(queues[0])
-    if len(queues) > 1:
-        of = [queues[structs[i].queue_index] for i in range(count)]
-    batch = _Batch(owner or handle, structs)
-    jobs.extend(map(Job, of, repeat(batch), range(count), ffi.unpack(ids, count),
-                    ffi.unpack(generations, count), headers,
-                    _payloads_of(structs, ffi.unpack(ends, count))))
+        batch.headers = [_headers_of(handle, i, structs[i].headers_count) for i in range(count)]
+    if count > 1 and ends[count] <= _TOGETHER_BYTES:
+        room = ffi.new("char[]", ends[count])
+        lib.wqpy_payloads(structs, count, room)
+        batch.ends = ffi.unpack(ends, count + 1)
+        batch.data = bytes(ffi.buffer(room, ends[count]))
+    jobs.extend(map(Job, repeat(batch), range(count)))
     return jobs
-
-
-def _payloads_of(structs: Any, ends: List[int]) -> Iterable[Optional[bytes]]:
-    """The payloads of many small jobs, copied in one piece; else None, for later."""
-    if len(ends) < 2 or ends[-1] > _TOGETHER_BYTES:
-        return repeat(None)
-    room = ffi.new("char[]", ends[-1])
-    lib.wqpy_payloads(structs, len(ends), room)
-    data = bytes(ffi.buffer(room, ends[-1]))
-    return [data[start:end] for start, end in zip([0, *ends], ends)]
 
 
 def _headers_of(handle: Any, index: int, count: int) -> Tuple[Tuple[str, bytes], ...]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .history import History
     from .store import Store
 
-_ID, _GENERATION = operator.attrgetter("id"), operator.attrgetter("generation")
+_BATCH, _INDEX = operator.attrgetter("_batch"), operator.attrgetter("_index")
 _PLAIN = {bytes, bytearray, memoryview}  # payloads without options
 _UNFILLED = 0x7fffffff  # no code: what the library has not written
 
@@ -136,31 +136,35 @@ class Queue(Handle):
         accepted = ffi.new("size_t *")
         call = call_of(durability)
         flags = k.ENQUEUE_PARTIAL if partial else 0
-        if set(map(type, items)) <= _PLAIN:
-            code, codes, ids = self._enqueue_payloads(items, flags, call, accepted)
-        else:
-            keep: List[Any] = []
-            specs = new_array("wq_job_spec", len(items))
-            for i, item in enumerate(items):
-                fill_spec(specs[i], spec_of(item), keep)
-            out = new_array("wq_enqueued", len(items))
-            code = self._many(partial, lib.wq_enqueue_many, specs, len(items),
-                              ffi.sizeof("wq_job_spec"), flags, call, out,
-                              ffi.sizeof("wq_enqueued"), accepted)
-            codes, ids = [o.code for o in out], [o.job_id for o in out]
-        return EnqueuedMany(code_of(code), int(accepted[0]), list(zip(_codes_of(codes), ids)))
+        kinds = set(map(type, items))
+        if kinds <= _PLAIN:
+            payloads: List[Any] = items
+            if kinds != {bytes}:
+                payloads = [data_bytes(item, "payload") for item in payloads]
+            return self._enqueue_payloads(payloads, flags, call, accepted)
+        keep: List[Any] = []
+        specs = new_array("wq_job_spec", len(items))
+        for i, item in enumerate(items):
+            fill_spec(specs[i], spec_of(item), keep)
+        out = new_array("wq_enqueued", len(items))
+        code = self._many(partial, lib.wq_enqueue_many, specs, len(items),
+                          ffi.sizeof("wq_job_spec"), flags, call, out, ffi.sizeof("wq_enqueued"),
+                          accepted)
+        codes = _codes_of([o.code for o in out])
+        return EnqueuedMany(code_of(code), int(accepted[0]),
+                            list(zip(codes, [o.job_id for o in out])))
 
     def _enqueue_payloads(self, items: List[Any], flags: int, call: Any,
-                          accepted: Any) -> Tuple[int, List[int], List[int]]:
-        """The quick way of enqueue_many: payloads alone, all in one piece."""
-        payloads = items
-        if set(map(type, items)) != {bytes}:
-            payloads = [data_bytes(item, "payload") for item in items]
-        count = len(payloads)
+                          accepted: Any) -> EnqueuedMany:
+        """The quick way of enqueue_many: payloads alone, all in one piece. They have no keys that
+        another job could hold, so that all are taken if the call says OK."""
+        count = len(items)
         ids, codes = ffi.new("uint64_t[]", count), ffi.new("int32_t[]", count)
-        code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(payloads),
-                          list(map(len, payloads)), count, flags, call, ids, codes, accepted)
-        return code, ffi.unpack(codes, count), ffi.unpack(ids, count)
+        code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(items),
+                          list(map(len, items)), count, flags, call, ids, codes, accepted)
+        told = [Code.OK] * count if code == 0 else _codes_of(ffi.unpack(codes, count))
+        jobs = list(zip(told, ffi.unpack(ids, count)))
+        return EnqueuedMany(code_of(code), int(accepted[0]), jobs)
 
     def _many(self, partial: bool, function: Any, *args: Any) -> int:
         """As _do. With `partial` an error is a value if some jobs were taken before it."""
@@ -202,7 +206,7 @@ class Queue(Handle):
             code = self._do(lib.wq_settle_many, struct, 1, ffi.sizeof("wq_settle_item"), NULL,
                             call_of(durability))
         if isinstance(item.job, Job):
-            item.job._settled = True
+            item.job._set_settled()
         return code_of(code)
 
     def settle_many(self, items: Iterable[Settle], *, durability: Level = None) -> SettledMany:
@@ -220,24 +224,32 @@ class Queue(Handle):
                              ffi.sizeof("wq_settle_item"), codes, call_of(durability))
         for item in settles:
             if isinstance(item.job, Job):
-                item.job._settled = True
+                item.job._set_settled()
         return result
 
     def ack_many(self, jobs: Iterable[Token], *, durability: Level = None) -> SettledMany:
         """Ack many jobs of this queue in one change: settle_many for the most frequent case."""
         tokens = list(jobs)
         if set(map(type, tokens)) == {Job}:
-            ids = list(map(_ID, tokens))
-            generations = list(map(_GENERATION, tokens))
-        else:
-            pairs = [token_of(token) for token in tokens]
-            ids, generations = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            batches = set(map(_BATCH, tokens))
+            if len(batches) == 1:  # as they were leased
+                return self._ack_batch(batches.pop(), list(map(_INDEX, tokens)), durability)
+        pairs = [token_of(token) for token in tokens]
         codes = ffi.new("int32_t[]", [_UNFILLED] * len(tokens))
-        result = self._items(codes, lib.wqpy_ack_tokens, ids, generations, len(ids), codes,
-                             call_of(durability))
+        result = self._items(codes, lib.wqpy_ack_tokens, [pair[0] for pair in pairs],
+                             [pair[1] for pair in pairs], len(pairs), codes, call_of(durability))
         for token in tokens:
             if isinstance(token, Job):
-                token._settled = True
+                token._set_settled()
+        return result
+
+    def _ack_batch(self, batch: Any, places: List[int], durability: Level) -> SettledMany:
+        """Ack the jobs at these places of a batch."""
+        codes = ffi.new("int32_t[]", len(places))
+        lib.wqpy_fill(codes, len(places), _UNFILLED)
+        result = self._items(codes, lib.wqpy_ack_jobs, batch.jobs, places, len(places), codes,
+                             call_of(durability))
+        batch.settled.update(places)
         return result
 
     def extend(self, jobs: Sequence[Token], lease: Optional[Duration] = None, *,
@@ -257,6 +269,9 @@ class Queue(Handle):
         with self.inside() as ptr:
             err = take_error()
             code = int(function(ptr, *args, err))
+            if code == 0:  # so is each of them
+                give_error(err)
+                return SettledMany(Code.OK, [Code.OK] * len(codes))
             told = ffi.unpack(codes, len(codes)) if len(codes) else []
             if code < 0 and (not told or _UNFILLED in told or code not in told):
                 raise error_of(code, err)

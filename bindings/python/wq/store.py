@@ -20,7 +20,8 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterator, List, Mapping, Optio
 from . import _constants as k
 from . import times
 from ._lib import (NULL, U64, BytesLike, Handle, call_free, close_at_exit, code_of, data_bytes,
-                   error_of, ffi, lib, name_of, new, new_array, number, path_bytes, text_from)
+                   error_of, ffi, give_error, lib, name_of, new, new_array, number, path_bytes,
+                   take_error, text_from)
 from .call import Level, call_of
 from .callback import Progress
 from .cancel import CancelToken, interruptible, waiting
@@ -194,24 +195,15 @@ class Store(Handle):
         wait_ms = times.wait_ms(wait, "wait")
         outs: List[Any] = []  # what the library fills, known before it does
         try:
+            if len(queues) == 1:
+                with self.inside() as ptr, queues[0].inside() as handle:
+                    return self._lease(ptr, queues, [handle], options, wait_ms, cancel,
+                                       durability, outs)
             with contextlib.ExitStack() as stack:
                 ptr = stack.enter_context(self.inside())
                 handles = [stack.enter_context(queue.inside()) for queue in queues]
-
-                def take(wait_ms: int, token: Any) -> Jobs:
-                    options.wait_ms = wait_ms
-                    out = ffi.gc(ffi.new("wq_batch **"), lib.wqpy_batch_out_free)
-                    outs.append(out)
-                    err = new("wq_error")
-                    code = lib.wq_lease(ptr, handles, len(handles), options, token,
-                                        call_of(durability), out, err)
-                    if code < 0:
-                        raise error_of(code, err)
-                    jobs = jobs_from(queues, out[0], out) if out[0] else Jobs()
-                    jobs.outcome = code_of(code)
-                    return jobs
-
-                jobs = self._take(queues, cancel, wait_ms, take)
+                return self._lease(ptr, queues, handles, options, wait_ms, cancel, durability,
+                                   outs)
         except BaseException:
             # A signal handler may raise anywhere in here, also when the jobs are leased already.
             for out in outs:
@@ -219,7 +211,25 @@ class Store(Handle):
                     with contextlib.suppress(WqError):
                         _give_back(jobs_from(queues, out[0], out))
             raise
-        return jobs
+
+    def _lease(self, ptr: Any, queues: List[Queue], handles: List[Any], options: Any, wait_ms: int,
+               cancel: Optional[CancelToken], durability: Level, outs: List[Any]) -> Jobs:
+        """lease() from inside of its handles."""
+        def take(wait_ms: int, token: Any) -> Jobs:
+            options.wait_ms = wait_ms
+            out = ffi.gc(ffi.new("wq_batch **"), lib.wqpy_batch_out_free)
+            outs.append(out)
+            err = take_error()
+            code = lib.wq_lease(ptr, handles, len(handles), options, token, call_of(durability),
+                                out, err)
+            if code < 0:
+                raise error_of(code, err)
+            give_error(err)
+            jobs = jobs_from(queues, out[0], out) if out[0] else Jobs()
+            jobs.outcome = code_of(code)
+            return jobs
+
+        return self._take(queues, cancel, wait_ms, take)
 
     def _take(self, queues: List[Queue], cancel: Optional[CancelToken], wait_ms: int,
               take: Callable[[int, Any], Jobs]) -> Jobs:

@@ -133,7 +133,7 @@ class Transaction:
             fill(op, keep)
         code = self._commit(ops, results, failed, call_of(durability))
         for job in self._jobs if code == 0 else ():
-            job._settled = True
+            job._set_settled()
         values: List[Optional[int]] = []
         for result, (kind, _) in zip(results, self._fill):
             values.append(int(result.job_id) if kind == k.TXN_ENQUEUE else

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use common::{options, queue, store, take, take_one, Dir};
 use wq::{
-    BackupOptions, Cancel, CronSpec, DeadFilter, DeadQuery, DeadReason, Durability, ErrorCode,
-    EventKind, FlowOptions, JobSpec, KvOptions, LeaseOptions, NextJob, Outcome, QueueConfig,
-    Settle, State, Store, Transaction, Wait,
+    Backoff, BackupOptions, Cancel, CronSpec, DeadFilter, DeadQuery, DeadReason, Durability,
+    ErrorCode, EventKind, FlowOptions, JobSpec, KvOptions, LeaseOptions, NextJob, Outcome,
+    QueueConfig, Settle, State, Store, Transaction, Wait,
 };
 
 #[test]
@@ -288,6 +288,17 @@ fn flows_schedules_and_transactions() {
     let crons = store.crons();
     let names: Vec<_> = crons.iter(Some(&queue)).map(|cron| cron.unwrap().name).collect();
     assert_eq!(names, ["a", "b", "c"]);
+    let policies = [
+        Backoff::none(),
+        Backoff::fixed(Duration::from_secs(3)),
+        Backoff::exponential(Duration::from_secs(1), Duration::from_secs(60)).jitter(100),
+        Backoff::list([Duration::from_secs(1), Duration::from_millis(2_500)]).jitter(7),
+    ];
+    for policy in policies {
+        let job = JobSpec::new("tick").backoff(policy.clone());
+        store.crons().put(&queue, "policy", &CronSpec::new("@hourly").job(job)).unwrap();
+        assert_eq!(crons.get("policy").unwrap().backoff, policy);
+    }
     let wrong = store.crons().put(&queue, "d", &CronSpec::new("61 * * * *")).unwrap_err();
     assert_eq!(wrong.code(), ErrorCode::Invalid);
     assert!(wrong.message().contains("minute"), "{}", wrong);
