@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "engine/batch.h"
+#include "engine/exit_gate.h"
 
 namespace wq {
 namespace {
@@ -95,6 +96,8 @@ Result<LanePage> read_lane(const Store& store, const LaneRange& range, const Pag
   page.line = range.line;
   page.low = page.next_low = range.low;
   page.high = range.high;
+  const GateStay stay;  // one for all the steps of the cursors
+  WQ_TRY(stay.status());
   StoredJobReader jobs(store);
   const auto cursor =
       store.scan(Family::ready, range.key(range.low), prefix_end(range.key(range.high)));
@@ -165,6 +168,8 @@ Result<bool> merge_lane(State& state, LanePage page) {
 Result<DelayPage> read_delays(const Store& store, const DelayKey& after, const PageLimits& limits) {
   DelayPage page;
   page.after = page.last = after;
+  const GateStay stay;
+  WQ_TRY(stay.status());
   StoredJobReader jobs(store);
   const std::string after_key = delay_key(after.due_ms, after.queue, after.id);
   const auto cursor = store.scan(Family::delay, after_key, std::string());
