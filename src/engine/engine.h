@@ -582,6 +582,7 @@ class Engine {
   Status load_leases() WQ_REQUIRES(mutex_);
   Status load_schedules() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
+  Status read_turns() WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);

@@ -134,6 +134,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   if (row.state == JobState::ready && !gate_name_of(*job).empty()) {
     job->gate = gate_of(queue, gate_name_of(*job));
     job->line = job->gate->number;
+    if (Lane* line = job->gate->find_line(row.priority)) note_stored(*line, *job);
   }
   job->stored =
       StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id, job->line};
@@ -220,6 +221,9 @@ void State::leave(Job* job) {
       if (job->has_timer()) expiries_.remove(job);
       --lane.count;
       if (lane.turns) settle_turn(*queue, lane);
+      if (lane.tenants != LineTenants::one && lane.head.empty()) {
+        lane.tenants = LineTenants::unread;
+      }
       break;
     }
     case JobState::delayed:
