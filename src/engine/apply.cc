@@ -76,7 +76,10 @@ Status apply_declare(State& state, const Command& command) {
 Status apply_configure(State& state, const Command& command, Queue* queue) {
   const bool other_ttl = queue->config.job_ttl_ms != command.config.job_ttl_ms;
   queue->config = command.config;
-  if (other_ttl) state.renew_expiries(queue);
+  if (other_ttl) {
+    state.renew_expiries(queue);
+    state.cold_expiry_ms = 0;
+  }
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);

@@ -652,10 +652,10 @@ class Engine {
   void want_refill(Queue* queue, Lane& lane) WQ_REQUIRES(mutex_);
   Status resolve(const LeaseRequest& request, std::span<Queue*> queues) WQ_REQUIRES(mutex_);
   Code blocked_code(std::span<Queue* const> queues) const;
-  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues,
-                       const Now& now, std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
-  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues,
-                      Waiter& waiter, int64_t deadline_ns) WQ_REQUIRES(mutex_);
+  Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
+                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+  Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues, Waiter& waiter,
+                      int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
   JobView view_of_stored(StoredJob stored, const Queue& queue) const;
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
@@ -820,6 +820,11 @@ class Engine {
       WQ_REQUIRES(mutex_);
   void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
   void refill_empty_heads() WQ_REQUIRES(mutex_);
+  bool cold_expiry_wanted() WQ_REQUIRES(mutex_);  // expire_cold.cc
+  int64_t cold_expiry_wait_ms() WQ_REQUIRES(mutex_);
+  void end_cold_pass() WQ_REQUIRES(mutex_);
+  Result<bool> expire_cold() WQ_REQUIRES(mutex_);
+  Result<bool> expire_page() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
@@ -894,6 +899,16 @@ class Engine {
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  struct ColdPass {
+    bool running = false;
+    QueueId queue = 0;
+    bool lines = false;                 // among those of groups, rate keys and tenants
+    std::string after = {};             // the key that comes next; empty: the first
+    int64_t first_ms = INT64_MAX;       // when the next of those that were looked at is to end
+    int64_t began_ms = 0;               // on the run clock
+    int64_t not_before_ms = INT64_MIN;  // the next pass
+  };
+  ColdPass cold_pass_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
   std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.

@@ -206,6 +206,7 @@ struct Queue {
   uint64_t tenant_lanes = 0;  // 0: nobody takes turns
   uint64_t next_turn = 1;     // 0 while rows are loaded: turns are as stored
   uint64_t parked = 0;        // ready jobs that wait for their group or rate key
+  uint64_t expiring = 0;      // ready jobs with expires_ms
   // When its rate keys were looked at or changed last: a lease that comes before that rebases them.
   int64_t keys_ms = INT64_MAX;
   int64_t rate_tat_ns = 0;  // see rate.h

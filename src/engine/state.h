@@ -175,6 +175,8 @@ class State {
   // watched from when they come to memory, which is before anybody can lease them.
   TimerQueue& expiries() { return expiries_; }
   const TimerQueue& expiries() const { return expiries_; }
+  // No ready job that is only in the store is to end before, as far as is known.
+  int64_t cold_expiry_ms = INT64_MAX;
   uint64_t delayed_count() const { return delayed_count_; }
   // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
