@@ -321,6 +321,7 @@ void Model::replay(QueueId queue, JobId id, Generation generation, Now now) {
 }
 
 void Model::remove_dead(QueueId queue, JobId id, Now now) {
+  queues.at(queue).totals.chain_cut += find(queue, id)->spec.flow.chain.size();
   end(queues.at(queue), *find(queue, id), EndReason::cleared, now);
   ++queues.at(queue).totals.cleared;
 }

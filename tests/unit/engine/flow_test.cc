@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "unit/engine/flow_fixture.h"
 #include "test_seed.h"
+#include "unit/engine/flow_fixture.h"
 
 namespace wq {
 namespace {
@@ -89,6 +89,32 @@ TEST_P(FlowTest, ACancelAndAQueueThatIsGoneCutAChain) {
   EXPECT_EQ(ack(), Code::ok);
   EXPECT_EQ(totals(queue_).chain_cut, 4u);
   EXPECT_EQ(take(), "-");
+}
+
+// A replay would have gone on with it. A clear looks at no job.
+TEST_P(FlowTest, ADeadLetterThatGoesCutsItsChain) {
+  const NextSpec chain[] = {next_of("b"), next_of("c")};
+  CallOptions call;
+  for (int i = 0; i < 3; ++i) {
+    push_chain("a", chain);
+    EXPECT_EQ(take(), "a");
+    EXPECT_EQ(fail(), Code::ok);
+  }
+  pass(Between::reopen);
+  EXPECT_EQ(totals(queue_).chain_cut, 0u);
+  ASSERT_TRUE(engine().dead_remove(queue_, {job_.id, job_.generation}, call).ok());
+  EXPECT_EQ(totals(queue_).chain_cut, 2u);
+  QueueConfig config;
+  config.dead_max_count = 1;
+  ASSERT_TRUE(engine().configure(queue_, config, config_dead_max_count, call).ok());
+  harness_.advance(0);
+  EXPECT_EQ(totals(queue_).dead_dropped, 1u);
+  EXPECT_EQ(totals(queue_).chain_cut, 4u);
+  ASSERT_EQ(engine().clear(queue_, state_bit(JobState::dead), call).value(), 1u);
+  push_chain("a", chain);
+  ASSERT_EQ(engine().clear(queue_, 0, call).value(), 1u);
+  pass(Between::kill);
+  EXPECT_EQ(totals(queue_).chain_cut, 4u);
 }
 
 TEST_P(FlowTest, DelaysOfAChainCountFromTheAck) {
