@@ -493,6 +493,8 @@ class Engine {
   // CONFLICT, also after a reopen. The ids must be above all that the jobs have.
   Status import_begin(JobId next_job_id, Generation next_generation, CallOptions& call);
   Result<QueueId> import_queue(const QueueRow& queue, CallOptions& call);
+  // Takes a queue of an unfinished import away again, with its schedules.
+  Status import_undo(QueueId queue);
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
   Status import_kv(std::span<const KvImage> rows, CallOptions& call);
