@@ -7,7 +7,7 @@
 
 namespace wq {
 
-void on_enqueued(State& state, Job& job, int64_t) {
+void on_enqueued(State& state, Job& job) {
   if (job.traits->batch != 0) join_batch(state, job);
 }
 

@@ -189,7 +189,8 @@ std::string Runner::enqueue_many(Prng& dice) {
   acknowledged(call, queue->config.durability);
   changed(call.lsn, [id, ids, taken, at = now()](Model& model) {
     model.reserve(ids.back());
-    for (size_t i = 0; i < ids.size(); ++i) model.enqueue(id, ids[i], taken[i], at);
+    for (const Spec& spec : taken) model.join(spec);
+    for (size_t i = 0; i < ids.size(); ++i) model.enqueue_joined(id, ids[i], taken[i], at);
   });
   return expect_written(before, 1);
 }
