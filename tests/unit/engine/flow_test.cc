@@ -295,6 +295,56 @@ TEST_P(FlowTest, AReplayBeforeTheEndTakesTheJobBackIn) {
   EXPECT_EQ(take(other_), "complete");
 }
 
+// It would be told to stop, not be tried again, and be gone: the letter stays until the flow is
+// finished.
+TEST_P(FlowTest, ADeadMemberOfACancelledFlowIsNotReplayed) {
+  for (const bool keyed : {false, true}) {
+    for (const Between between : {Between::nothing, Between::reopen, Between::kill}) {
+      const uint64_t batch = create();
+      JobSpec spec = spec_of("dead", batch);
+      if (keyed) {
+        spec.traits.key_rule = KeyRule::until_done;
+        spec.traits.key = "k";
+      }
+      const NextSpec chain[] = {next_of("next")};
+      spec.chain = chain;
+      push(spec);
+      EXPECT_EQ(take(), "dead");
+      EXPECT_EQ(fail(), Code::ok);
+      const Token letter{job_.id, job_.generation};
+      push(spec_of("runs", batch));
+      EXPECT_EQ(take(), "runs");
+      EXPECT_EQ(cancel_batch(batch), Code::ok);
+      EXPECT_EQ(counts(batch), "3 1 0 1 1 ");
+      pass(between);
+      CallOptions call;
+      const Status refused = engine().dead_replay(queue_, letter, call);
+      EXPECT_EQ(refused.code(), Code::conflict);
+      EXPECT_NE(refused.message().find("flow " + std::to_string(batch)), std::string::npos);
+      DeadBulkReport report;
+      DeadBulk bulk;
+      bulk.dry_run = true;
+      ASSERT_TRUE(engine().dead_bulk(queue_, bulk, call, report).ok());
+      EXPECT_EQ(report.changed, 0u);
+      ASSERT_TRUE(engine().dead_bulk(queue_, DeadBulk(), call, report).ok());
+      EXPECT_EQ(report.changed, 0u);
+      EXPECT_EQ(counts(batch), "3 1 0 1 1 ");
+      harness_.expect_sound();
+      EXPECT_EQ(ack(), Code::ok);
+      EXPECT_EQ(counts(batch), "3 0 1 1 1 .");
+      EXPECT_EQ(take(other_), "failure");
+      EXPECT_EQ(ack(other_), Code::ok);
+      pass(between);
+      ASSERT_TRUE(engine().dead_replay(queue_, letter, call).ok());
+      for (const char* payload : {"dead", "next"}) {
+        EXPECT_EQ(take(), payload);
+        EXPECT_EQ(ack(), Code::ok);
+      }
+      EXPECT_EQ(counts(batch), "3 0 1 1 1 .");
+    }
+  }
+}
+
 TEST_P(FlowTest, EveryEndOfAMemberCounts) {
   const uint64_t batch = create(true);
   JobSpec once = spec_of("m", batch);
