@@ -869,7 +869,7 @@ typedef struct wq_queue_stats {
   uint64_t dead_dropped_total; /* dead letters over dead_max_count or dead_max_age_ms */
   uint64_t waiting_bytes;      /* of ready and delayed jobs, against max_bytes */
   uint64_t job_bytes;          /* of all jobs in any state */
-  uint64_t chain_cut_total;    /* jobs of chains that never came to be */
+  uint64_t chain_cut_total;    /* jobs of chains that never came to be; see CHAINS */
   uint64_t parked;             /* of `ready`: jobs that wait for their group or rate key */
   int64_t rate_wait_ms;        /* until the rate lets the next job begin; 0: it does now. If all
                                   ready jobs are parked: until the first of their rate keys does, if
@@ -935,8 +935,8 @@ typedef struct wq_job_spec {
   int64_t expires_at_ms;  /* a job that was not leased by then is never leased: it ends, counted in
                              jobs_expired_total. Released ones did not start; retried and replayed
                              ones did. 0: never. A job that nobody asks for is gone a second later,
-                             unless it is delayed (then when it is due) or only on disk (then when
-                             those before it have gone) */
+                             unless it is delayed (then when it is due) or only on the disk (then
+                             in some ten seconds; in minutes if the queue has millions of jobs) */
   int64_t retry_until_ms; /* an attempt that is lost at or after this time is the last; 0: no such
                              time. It does not add attempts */
   int64_t timeout_ms;     /* told to the worker; also the length of the job's leases where a call
@@ -1415,8 +1415,9 @@ WQ_API int32_t wq_dead_get(wq_queue *queue, uint64_t id, uint64_t generation, wq
  * Of several replays of one entry exactly one wins; the others answer WQ_STALE. The status of the
  * queue does not matter, but its max_depth and max_bytes do, whatever its policy: WQ_E_FULL.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its key; the
- *          message names it, the dead letter stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this
- *          queue), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          message names it, the dead letter stays); WQ_CONFLICT (its flow was cancelled and is not
+ *          finished; it stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this queue),
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
@@ -1485,7 +1486,8 @@ typedef struct wq_dead_report {
 } wq_dead_report;
 #define WQ_DEAD_REPORT_INIT {sizeof(wq_dead_report), 0, 0, 0, 0}
 
-/* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does.
+/* Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay does;
+ * those that it would refuse, but for a full queue, are passed over.
  * Works in steps of some hundred, others go on meanwhile; a letter that dies after the call began
  * is not taken, also not a second time. Stopped by the token, the callback, a full queue or a
  * failure, what is replayed by then stays so and is told in `report` (may be NULL).
@@ -1623,8 +1625,9 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * hands out no more than are left: WQ_EMPTY, or a wait that ends exactly when the next job may
  * begin. With a rate_burst of b up to b jobs may begin at once after an idle time, so that there
  * may be b - 1 more in the window that follows. Waiting costs no attempt; a release does not give
- * its share back. The limit is stored with the queue: closing, crashing and setting the clock back
- * give nobody more. A change by wq_queue_configure holds at once.
+ * its share back, also not that of a job which wq_lease itself has put back, or failed, because it
+ * had no memory or no key for its payload. The limit is stored with the queue: closing, crashing
+ * and setting the clock back give nobody more. A change by wq_queue_configure holds at once.
  *
  * GROUPS. Of the jobs of a queue that name the same group key no more than a limit are leased or
  * running at once: one, unless wq_queue_config.group_limit or wq_job_spec.group_limit says
@@ -1646,11 +1649,10 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * order of the queue: one with a million jobs holds up the others by one job each. Jobs without a
  * tenant are one tenant more. There is nothing to configure. A group stays in the order of the
  * queue, whoever its jobs are of: it takes the turn of the tenant of its first job, and none while
- * it is full. (While that job is only on the disk its tenant may not be known, and another tenant
- * may be served more than once before it.) Whose turn it is is stored, so that each tenant gets its
- * share also if every process takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that
- * has the most (or at least half as many as that). Each tenant with ready jobs takes memory as a
- * group does. Queues without tenants pay nothing.
+ * it is full. Whose turn it is is stored, so that each tenant gets its share also if every process
+ * takes one job. WQ_FULL_DROP_OLDEST drops the jobs of the tenant that has the most (or at least
+ * half as many as that). Each tenant with ready jobs takes memory as a group does. Queues without
+ * tenants pay nothing.
  *
  * RATE KEYS. wq_queue_config.key_rate_... is such a rate for the jobs of each rate key alone (one
  * of a customer, of a host that is called): a job that names a wq_job_spec.rate_key uses up
@@ -1676,23 +1678,28 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
 
 /* ============================================================================= chains and flows */
 
-/* A chain is given with its first job (wq_job_spec.chain). The ack of each job enqueues the next in
- * the same record, with all the rest: after a crash both have happened or none has. A dead job
- * keeps its chain, and a replay goes on with it. Any other end cuts the chain; so does a queue that
- * was deleted by then. What was cut counts in chain_cut_total of the queue. A job of a chain has
- * the headers tags, traceparent, tracestate and baggage of the one before it, unless it has one of
- * that name itself. Jobs that chains and flows set off are never refused: a disabled queue takes
- * them, and so does a full one (max_depth, max_bytes, quota_bytes), and they count there as all
- * others do.
+/* CHAINS. A chain is given with its first job (wq_job_spec.chain). The ack of each job enqueues the
+ * next in the same record, with all the rest: after a crash both have happened or none has. A dead
+ * job keeps its chain, and a replay goes on with it. Any other end cuts the chain, also that of a
+ * dead letter; so does a queue that was deleted by then. What was cut counts in chain_cut_total of
+ * the queue, but for what wq_queue_clear and wq_dead_purge cut, which look at no job, and
+ * wq_queue_delete, with which the totals go. A job of a chain has the headers tags, traceparent,
+ * tracestate and baggage of the one before it, unless it has one of that name itself. Jobs that
+ * chains and flows set off are never refused: a disabled queue takes them, and so does a full one
+ * (max_depth, max_bytes, quota_bytes), and they count there as all others do.
  *
  * A flow is a batch: jobs that are counted together (wq_job_spec.flow), and a job that is enqueued
  * in the record that settles the last of them, exactly once. Jobs join while the flow is neither
- * finished nor cancelled; WQ_CONFLICT says that it is. It is finished when it is sealed and nothing
- * is pending: so a member that runs may still add others. The jobs of a chain are members from the
- * start; those that never come to be count as cancelled. A dead member has failed; replayed before
- * the flow is finished it is pending again, afterwards it changes nothing of the flow. What a clear
- * or a delete of a queue takes away counts as cancelled before that call returns. A job with a key
- * may be a member and may have a chain; one that meets the holder of its key joins nothing. */
+ * finished nor cancelled; WQ_CONFLICT says that it is. It is finished when it is sealed and
+ * nothing is pending: so a member that runs may still add others. The jobs of a chain are members
+ * from the start; those that never come to be count as cancelled. A dead member has failed;
+ * replayed before the flow is finished it is pending again, afterwards it changes nothing of the
+ * flow. In between, while a flow that was cancelled waits for members that run, its dead ones are
+ * not replayed (WQ_CONFLICT): none of them would be tried again, and the letter would be lost.
+ * What a clear or a delete of a queue takes away counts as cancelled before that call returns. A
+ * job with a key may be a member and may have a chain; one that meets the holder of its key joins
+ * nothing. All new jobs of a call join before it does anything else: a debounced one that takes
+ * the place of the last pending member keeps the flow open. */
 
 /* wq_flow_options.flags */
 #define WQ_FLOW_ALLOW_FAILURES 1u /* on_complete also if members failed or were cancelled */
@@ -2761,7 +2768,9 @@ WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_le
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, wq_error *err);
 
-/* Bring a queue in. The handle serves wq_import_jobs at once and all else after wq_import_end.
+/* Bring a queue in with its schedules, all or none. (If memory runs out while those before one that
+ * is refused are taken away again, the store stops: WQ_E_POISONED.)
+ * The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
  *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
  *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,

@@ -219,7 +219,12 @@ Status import_queue(Engine& engine, StoreCore* core, const wq_queue_record* give
   call.durability = static_cast<uint32_t>(Durability::memory);
   WQ_TRY_SET(handle->id, engine.import_queue(row, call));
   handle->name = row.name;
-  WQ_TRY(import_schedules(engine, handle->id, in->schedules, in->schedules_count));
+  Status status = caught(
+      [&] { return import_schedules(engine, handle->id, in->schedules, in->schedules_count); });
+  if (!status.ok()) {
+    WQ_TRY(engine.import_undo(handle->id));
+    return status;
+  }
   hold(core);
   handle->core = core;
   *queue = handle.release();

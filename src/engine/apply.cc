@@ -76,7 +76,10 @@ Status apply_declare(State& state, const Command& command) {
 Status apply_configure(State& state, const Command& command, Queue* queue) {
   const bool other_ttl = queue->config.job_ttl_ms != command.config.job_ttl_ms;
   queue->config = command.config;
-  if (other_ttl) state.renew_expiries(queue);
+  if (other_ttl) {
+    state.renew_expiries(queue);
+    state.cold_expiry_ms = 0;
+  }
   queue->dead_due_ms = state.dead_trim_ms = 0;  // lower caps may be among it
   state.touch(queue);
   queue->rate_tat_ns = rate_rebased(queue->config.rate, queue->rate_tat_ns, command.now_ms);
@@ -125,29 +128,33 @@ Status apply_delete(State& state, const Command& command, Queue* queue, Lsn lsn,
 
 Status apply_part(State& state, const Command& command, Lsn lsn, Effects& effects);
 
-// The ids of new jobs are in the record. They are taken before anything is done: the job that a
-// debounced one takes the place of, or that is dropped, may end a batch, which makes another job.
-Status take_ids(State& state, const Command& command) {
+// All new jobs of a record take their ids, which are in it, and join their batches before anything
+// else is done: the job that a debounced one takes the place of, or that is dropped, may be the
+// last that a batch waits for, and the end of a batch makes another job.
+Status add_jobs(State& state, const Command& command) {
+  Queue* queue = command.jobs.empty() ? nullptr : state.find_queue(command.queue);
   for (const NewJob& fresh : command.jobs) {
+    if (!queue) return misfit(command, "no queue " + std::to_string(command.queue));
     if (fresh.id < state.next_job_id) return misfit_job(command, fresh.id, "exists already");
     state.next_job_id = fresh.id + 1;
+    Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
+    job->priority = fresh.priority;
+    job->max_attempts = fresh.max_attempts;
+    if (job->traits) on_enqueued(state, *job);
   }
-  for (const Command& part : command.parts) WQ_TRY(take_ids(state, part));
+  for (const Command& part : command.parts) WQ_TRY(add_jobs(state, part));
   return {};
 }
 
 Status apply_enqueue(State& state, const Command& command, Queue* queue) {
   for (const NewJob& fresh : command.jobs) {
-    Job* job = state.add(queue, fresh.id, BodyRef(fresh.envelope));
-    job->priority = fresh.priority;
-    job->max_attempts = fresh.max_attempts;
+    Job* job = state.find(fresh.id);
     if (job->traits) WQ_TRY(take_keys(state, *job, command.now_ms));
     if (fresh.due_ms > command.now_ms) {
       state.enter_delayed(job, command.now_ms, fresh.due_ms);
     } else {
       state.enter_ready(job, command.now_ms, false);
     }
-    if (job->traits) on_enqueued(state, *job, command.now_ms);
   }
   queue->totals.enqueued += command.jobs.size();
   return {};
@@ -414,7 +421,7 @@ Status check_lease(const State& state, const Queue* queue, JobId id, Generation 
 }
 
 Status apply(State& state, const Command& command, Lsn lsn, Effects& effects) {
-  if (!command.jobs.empty() || !command.parts.empty()) WQ_TRY(take_ids(state, command));
+  if (!command.jobs.empty() || !command.parts.empty()) WQ_TRY(add_jobs(state, command));
   return apply_part(state, command, lsn, effects);
 }
 

@@ -493,6 +493,8 @@ class Engine {
   // CONFLICT, also after a reopen. The ids must be above all that the jobs have.
   Status import_begin(JobId next_job_id, Generation next_generation, CallOptions& call);
   Result<QueueId> import_queue(const QueueRow& queue, CallOptions& call);
+  // Takes a queue of an unfinished import away again, with its schedules.
+  Status import_undo(QueueId queue);
   // All or nothing. Leased and running jobs become ready, with their attempts.
   Status import_jobs(QueueId queue, std::span<const JobImage> jobs, CallOptions& call);
   Status import_kv(std::span<const KvImage> rows, CallOptions& call);
@@ -582,6 +584,7 @@ class Engine {
   Status load_leases() WQ_REQUIRES(mutex_);
   Status load_schedules() WQ_REQUIRES(mutex_);
   Status replay_record(Lsn lsn, Bytes body, Command& command) WQ_REQUIRES(mutex_);
+  Status read_turns() WQ_REQUIRES(mutex_);
   Status make_resident(const Command& command) WQ_REQUIRES(mutex_);
   Status make_job_resident(JobId id) WQ_REQUIRES(mutex_);
   Status make_row_known(Family family, const std::string& key) WQ_REQUIRES(mutex_);
@@ -819,6 +822,11 @@ class Engine {
       WQ_REQUIRES(mutex_);
   void draw_retry_delays(Command& command) WQ_REQUIRES(mutex_);
   void refill_empty_heads() WQ_REQUIRES(mutex_);
+  bool cold_expiry_wanted() WQ_REQUIRES(mutex_);  // expire_cold.cc
+  int64_t cold_expiry_wait_ms() WQ_REQUIRES(mutex_);
+  void end_cold_pass() WQ_REQUIRES(mutex_);
+  Result<bool> expire_cold() WQ_REQUIRES(mutex_);
+  Result<bool> expire_page() WQ_REQUIRES(mutex_);
   int64_t next_due_wait_ms() WQ_REQUIRES(mutex_);
   int64_t next_work_wait_ms() WQ_REQUIRES(mutex_);
   void wake_for_timers() WQ_REQUIRES(mutex_);
@@ -897,6 +905,16 @@ class Engine {
   int64_t checkpoint_us_last_ WQ_GUARDED_BY(mutex_) = 0;
   int64_t checkpoint_us_max_ WQ_GUARDED_BY(mutex_) = 0;
   std::vector<LaneId> refills_ WQ_GUARDED_BY(mutex_);
+  struct ColdPass {
+    bool running = false;
+    QueueId queue = 0;
+    bool lines = false;                 // among those of groups, rate keys and tenants
+    std::string after = {};             // the key that comes next; empty: the first
+    int64_t first_ms = INT64_MAX;       // when the next of those that were looked at is to end
+    int64_t began_ms = 0;               // on the run clock
+    int64_t not_before_ms = INT64_MIN;  // the next pass
+  };
+  ColdPass cold_pass_ WQ_GUARDED_BY(mutex_);
   QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
   std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.

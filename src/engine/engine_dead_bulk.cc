@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "engine/batch.h"
 #include "engine/dead_scan.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_up.h"
 
 namespace wq {
 
@@ -124,6 +126,35 @@ Status no_room_for_replay() {
   return Status(Code::full, "the queue is at its max_depth or max_bytes; a replay drops no job");
 }
 
+Status batch_is_cancelled(uint64_t batch) {
+  return Status(Code::conflict, "its flow " + std::to_string(batch) +
+                                    " was cancelled and waits for jobs that still run; replay it "
+                                    "when that has finished");
+}
+
+uint64_t cancelled_batch_of(const State& state, JobId id, const StoredJob* stored) {
+  if (const Job* job = state.find(id)) {
+    return job->traits && !may_run_again(state, *job) ? job->traits->batch : 0;
+  }
+  if (!stored || stored->batch == 0) return 0;
+  if (state.side(Family::batch).find(batch_row_key(stored->batch))) {  // it may have changed since
+    return is_batch_cancelled(state, stored->batch) ? stored->batch : 0;
+  }
+  const auto row = stored->batch_row ? decode_batch_row(*stored->batch_row) : std::nullopt;
+  const bool cancelled = row && !row->is_finished() && (row->flags & batch_cancelled) != 0;
+  return cancelled ? stored->batch : 0;
+}
+
+namespace {
+
+// What a replay of many answers for one of them. CONFLICT is of its batch: no import is open.
+bool is_passed_over(Code code) {
+  return code == Code::stale || code == Code::not_found || code == Code::duplicate ||
+         code == Code::conflict;
+}
+
+}  // namespace
+
 // Those that take a key again, which somebody else may hold: each has a record of its own.
 std::vector<Token> Engine::take_keyed(DeadStep& step) {
   std::vector<Token> keyed;
@@ -140,17 +171,14 @@ std::vector<Token> Engine::take_keyed(DeadStep& step) {
   return keyed;
 }
 
-// One that is gone by now, or whose key is held, is passed over.
+// One that is gone by now, whose key is held, or whose batch was cancelled, is passed over.
 Status Engine::replay_each(QueueId id, std::span<const Token> entries, DeadBulkReport& report,
                            Lsn& lsn) {
   for (const Token& entry : entries) {
     CallOptions one;
     one.durability = static_cast<uint32_t>(Durability::memory);
     Status status = dead_replay(id, entry, one);
-    if (status.code() == Code::stale || status.code() == Code::not_found ||
-        status.code() == Code::duplicate) {
-      continue;
-    }
+    if (is_passed_over(status.code())) continue;
     WQ_TRY(std::move(status));
     ++report.changed;
     if (one.lsn != 0) lsn = one.lsn;
@@ -175,6 +203,12 @@ Status Engine::bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<To
   WQ_TRY(find_dead(bulk.query, step));
   report.examined += step.examined;
   Status stop;
+  if (!bulk.remove) {
+    std::erase_if(step.found, [&](const DeadStep::Found& found) {
+      mutex_.assert_held();
+      return cancelled_batch_of(state_, found.token.id, &found.stored) != 0;
+    });
+  }
   if (!bulk.remove && !bulk.dry_run) keyed = take_keyed(step);
   if (!bulk.remove) {
     const Queue* queue = state_.find_queue(step.queue);
@@ -211,7 +245,7 @@ Status Engine::bulk_query(QueueId id, const DeadBulk& bulk, DeadBulkReport& repo
   return {};
 }
 
-// Entries that are stale by now are passed over.
+// Entries that are stale by now, or can not be replayed, are passed over.
 Status Engine::bulk_entries(QueueId id, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn) {
   for (const Token& entry : bulk.entries) {
     if (bulk.limit != 0 && report.changed >= bulk.limit) return {};
@@ -223,8 +257,7 @@ Status Engine::bulk_entries(QueueId id, const DeadBulk& bulk, DeadBulkReport& re
                     : bulk.remove ? dead_remove(id, entry, one)
                                   : dead_replay(id, entry, one);
     ++report.examined;
-    if (status.code() == Code::stale || status.code() == Code::not_found ||
-        status.code() == Code::duplicate) {
+    if (is_passed_over(status.code())) {
       MutexLock lock(mutex_);
       WQ_TRY(queue_for(id).take_status());
       continue;
@@ -248,14 +281,18 @@ Status Engine::dead_bulk(QueueId id, const DeadBulk& bulk, CallOptions& call,
   return stopped;
 }
 
-// A single replay that found no room leaves the job where it was.
+// A single replay that is refused leaves the job where it was.
 Status Engine::refuse_replay(const Queue& queue, Job* job) {
-  if (queue.has_room(1, job->body.size()) || WQ_PLANTED(queue_limit_ignored)) return {};
-  if (!job->place.linked()) {  // read for this call only
+  Status status;
+  const uint64_t batch = cancelled_batch_of(state_, job->id, nullptr);
+  if (batch != 0) status = batch_is_cancelled(batch);
+  const bool full = !queue.has_room(1, job->body.size()) && !WQ_PLANTED(queue_limit_ignored);
+  if (status.ok() && full) status = no_room_for_replay();
+  if (!status.ok() && !job->place.linked()) {  // read for this call only
     state_.evict(job);
     ++store_version_;
   }
-  return no_room_for_replay();
+  return status;
 }
 
 // ---- caps (maintenance)

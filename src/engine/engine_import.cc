@@ -180,6 +180,22 @@ Result<QueueId> Engine::import_queue(const QueueRow& queue, CallOptions& call) {
   return id;
 }
 
+// A queue that can not be taken away stops the store: nobody shall find it half there.
+Status Engine::import_undo(QueueId id) {
+  WQ_ENTER();
+  MutexLock lock(mutex_);
+  if (!state_.importing) return no_import();
+  Status status = caught([&]() -> Status {
+    mutex_.assert_held();
+    Command& command = begin(CommandType::queue_delete);
+    command.queue = id;
+    return commit(command).take_status();
+  });
+  if (status.ok()) return status;
+  if (failure_.ok()) set_failure("a queue that was imported in part could not be removed");
+  return failure_;
+}
+
 // Ids are unique. One above all that came before can not be there; any other is looked up.
 Status Engine::refuse_known(std::span<const JobImage> jobs) {
   std::vector<JobId> doubtful;

@@ -78,6 +78,10 @@ inline Status no_such_queue() {
 }
 
 Status no_room_for_replay();  // engine_dead_bulk.cc
+Status batch_is_cancelled(uint64_t batch);
+// The batch of a dead letter if that was cancelled and is not finished: no job of it is tried
+// again. Else 0. `stored`: what was read of a job that is not resident.
+uint64_t cancelled_batch_of(const State& state, JobId id, const StoredJob* stored);
 inline Status no_such_job(JobId id) {
   return Status(Code::not_found, "no job " + std::to_string(id) + " in this queue");
 }

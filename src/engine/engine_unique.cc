@@ -128,6 +128,8 @@ Status Engine::replay_keyed(QueueId id, Token entry, const JobTraits& traits, Ca
     command.first_generation = state_.next_generation;
     WQ_TRY_SET(const KeyRow row, holder_of(state_, cold, row_key, command.now_ms));
     if (row.holder != 0 && !WQ_PLANTED(replay_takes_a_held_key)) return key_is_held(row.holder);
+    const uint64_t batch = cancelled_batch_of(state_, entry.id, cold.find(entry.id));
+    if (batch != 0) return batch_is_cancelled(batch);
     command.queue = id;
     SettleItem& item = command.settles.emplace_back();
     item.id = entry.id;

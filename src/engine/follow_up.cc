@@ -7,7 +7,7 @@
 
 namespace wq {
 
-void on_enqueued(State& state, Job& job, int64_t) {
+void on_enqueued(State& state, Job& job) {
   if (job.traits->batch != 0) join_batch(state, job);
 }
 
@@ -27,13 +27,15 @@ void on_dead(State& state, Job& job, int64_t now_ms) {
 
 void on_end(State& state, Job& job, EndReason reason, int64_t now_ms) {
   free_key(state, job);
+  const bool was_dead = job.state == JobState::dead;
   // A clear looks at no job: what it leaves in batches is settled as that of jobs that are gone.
-  if (reason == EndReason::cleared || job.state == JobState::dead) return;
+  if (reason == EndReason::cleared && !was_dead) return;
   if (reason == EndReason::acked) state.note_success(job);
   const Job* next = reason == EndReason::acked ? go_on_with_chain(state, job, now_ms) : nullptr;
   const uint32_t cut = next ? 0 : job.traits->chain_jobs;
   job.queue->totals.chain_cut += cut;
-  if (job.traits->batch != 0) end_in_batch(state, job, reason, next, now_ms);
+  // What died has failed in its batch, and what would have followed is cancelled there.
+  if (job.traits->batch != 0 && !was_dead) end_in_batch(state, job, reason, next, now_ms);
 }
 
 void on_exception(State& state, const Job& job, int64_t now_ms) {

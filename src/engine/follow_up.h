@@ -13,8 +13,8 @@ namespace wq {
 class State;
 struct Job;
 
-void on_enqueued(State& state, Job& job, int64_t now_ms);  // not the jobs of an import
-void on_replayed(State& state, Job& job);                  // from the dead letters
+void on_enqueued(State& state, Job& job);  // not the jobs of an import
+void on_replayed(State& state, Job& job);  // from the dead letters
 void on_leased(State& state, Job& job, int64_t now_ms);
 void on_dead(State& state, Job& job, int64_t now_ms);  // job.reason tells why
 void on_end(State& state, Job& job, EndReason reason, int64_t now_ms);

@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "engine/observer.h"
 #include "engine/state.h"
+#include "engine/turns.h"
 
 namespace wq {
 namespace {
@@ -118,6 +119,8 @@ const std::byte* read_line(const std::byte* at, const std::byte* end, char kind,
   // A tenant may have a line without jobs of its own, for its turn: lines of groups take it.
   const bool has_jobs = line.lane.count != 0;
   if (!in_order || has_jobs != (line.lane.head_hint != 0)) return nullptr;
+  const auto unread = static_cast<uint64_t>(LineTenants::unread);
+  if (kind != GateName::tenant && line.turn > unread) return nullptr;
   if (has_jobs ? row.number == 0 : kind != GateName::tenant) return nullptr;
   row.lines.push_back(std::move(line));
   return at + row_line_bytes + tenant_bytes;
@@ -200,8 +203,21 @@ void State::enter_line(Job* job) {
   if (gate.waiting++ == 0) gate.number = job->position;
   job->gate = &gate;
   job->line = gate.number;
-  line_of(gate, job->priority);
+  note_tenant(line_of(gate, job->priority), *job);
   touch(gate);
+}
+
+// The job comes to the line.
+void State::note_tenant(Lane& line, const Job& job) {
+  if (line.count == 0 || !line.home || line.tenants != LineTenants::one) return;
+  if (tenant_of(*line.home) != job.traits->tenant) line.tenants = LineTenants::first;
+}
+
+// The job of the line comes to memory. Rows of versions that did not tell say that all jobs are of
+// one tenant.
+void State::note_stored(Lane& line, const Job& job) {
+  note_tenant(line, job);
+  if (line.tenants != LineTenants::one && line.head.empty()) line.tenants = LineTenants::unread;
 }
 
 void State::hold_slot(Job* job) {
@@ -280,7 +296,8 @@ void State::leave_gate(Job* job) {
 }
 
 // Where the line of a group stands: with the tenant of its first job. While that is only in the
-// store, it stays where it is.
+// store, it stays where it is: the first job is of the same tenant, or nothing is leased before it
+// is read.
 Lane& State::home_of(KeyGate& gate, const Lane& line) {
   const Job* first = line.head.front();
   if (!first && line.home) return *line.home;
@@ -291,6 +308,10 @@ Lane& State::home_of(KeyGate& gate, const Lane& line) {
 
 void State::unlist(Lane& line) {
   if (line.listed_at == 0) return;
+  if (line.in_unread.linked()) {
+    line.in_unread.unlink();
+    --unread_lines_;
+  }
   Lane& home = *line.home;
   (line.is_open ? home.open : home.shut).erase({line.listed_at, &line});
   home.lined -= line.listed_count;
@@ -309,13 +330,32 @@ void State::list(Lane& line, Lane& home, bool open) {
   if (home.gate) ++home.gate->homed;
 }
 
+// Whether the line is among those that are to be read, once it is listed.
+void State::settle_unread(Lane& line) {
+  const bool wanted = line.is_open && line.tenants == LineTenants::unread;
+  if (wanted == line.in_unread.linked()) return;
+  if (wanted) {
+    line.gate->queue->lane(line.priority).unread.push_back(&line);
+    ++unread_lines_;
+  } else {
+    line.in_unread.unlink();
+    --unread_lines_;
+  }
+}
+
 // Lists the line anew if that has become another place.
 void State::settle_line(KeyGate& gate, Lane& line, bool open) {
+  if (line.count == 0) {
+    line.tenants = LineTenants::one;
+  } else if (line.tenants == LineTenants::unread && !line.head.empty()) {
+    line.tenants = LineTenants::first;
+  }
   const uint64_t at = line.count > 0 ? line.first_position(0) : 0;
   if (at == 0 && line.listed_at == 0) return;
   Lane* old_home = line.listed_at != 0 ? line.home : nullptr;
   Lane* home = at != 0 ? &home_of(gate, line) : nullptr;
   const bool stays = home == old_home && at == line.listed_at && open == line.is_open;
+  if (stays) settle_unread(line);
   if (stays && line.count == line.listed_count) return;
   if (stays) {
     home->lined += line.count - line.listed_count;
@@ -323,6 +363,7 @@ void State::settle_line(KeyGate& gate, Lane& line, bool open) {
   } else {
     unlist(line);
     if (home) list(line, *home, open);
+    if (home) settle_unread(line);
   }
   for (Lane* lane : {old_home, home == old_home ? nullptr : home}) {
     if (lane) settle_home(*gate.queue, *lane);
@@ -464,9 +505,13 @@ Status State::load_gate(std::string_view key, std::string_view value) {
     line.count = line.cold_count = line_row.lane.count;
     line.cold_low = line_row.lane.head_hint;
     line.cold_high = queue->next_tail_seq - 1;
-    line.turn = line_row.turn;
     gate.waiting += line.count;
-    if (gate.is_tenant() || line_row.tenant.empty()) continue;
+    if (gate.is_tenant()) {
+      line.turn = line_row.turn;
+      continue;
+    }
+    line.tenants = static_cast<LineTenants>(line_row.turn);
+    if (line_row.tenant.empty()) continue;
     KeyGate* tenant = gate_of(queue, GateName(GateName::tenant, line_row.tenant));
     list(line, line_of(*tenant, line.priority), gate.free_slots() > 0);
     settle_home(*queue, *line.home);
@@ -502,9 +547,9 @@ std::vector<GateChange> State::take_changed_gates() {
         LineRow& out_line = row.lines.emplace_back();
         out_line.lane = {line->priority, line->count > 0 ? line->first_position(0) : 0,
                          line->count};
-        out_line.turn = line->turn;
-        if (line->home && line->home->gate) {
-          out_line.tenant = GateName(line->home->gate->name).key;
+        out_line.turn = gate->is_tenant() ? line->turn : static_cast<uint64_t>(line->tenants);
+        if (line->home && line->tenants != LineTenants::unread) {
+          out_line.tenant = tenant_of(*line->home);
         }
       }
       out.push_back({std::move(key), encode_gate_row(gate->name[0], row)});
@@ -610,7 +655,8 @@ Job* LanePicker::take(Lane* line, Job* job) {
     line->gate->pick(*job, now_ms_);
   }
   Job* following = line->head.next(job);
-  if (following) changes_tenant_ = following->traits->tenant != job->traits->tenant;
+  const bool is_unread = line->cold_count > 0 && line->tenants != LineTenants::one;
+  changes_tenant_ = following ? following->traits->tenant != job->traits->tenant : is_unread;
   if (following || line->cold_count > 0) {
     again_.push_back({following ? following->position : line->cold_low, line, following});
     std::push_heap(again_.begin(), again_.end(), later);

@@ -26,13 +26,16 @@
 //                               priority:1 head_hint:8 count:8 turn:8 tenant_size:2 tenant
 //   'h' queue:4 tenant key  ->  the same, limit 0
 //
-// A tenant has a gate of the same kind, without slots: its lines hold its jobs that stand in no
-// line of a group, and list the lines of groups whose first job is one of its own. A line of a
-// group stays in the order of the queue, whoever its jobs are of, so `tenant` (of that first job,
-// as far as memory knew it) is a hint that is put right when the line is read. The turn is that of
-// a tenant.
 //   'k' queue:4 rate key    ->  tat:8 cool_until:8 exceptions:2 number:8, then the time:8 of each
 //                               exception that counts, then the same
+//
+// A tenant has a gate of the same kind, without slots: its lines hold its jobs that stand in no
+// line of a group, and list the lines of groups whose first job is one of its own. A line of a
+// group stays in the order of the queue, whoever its jobs are of, and with `tenant`, that of its
+// first job. Where all of its jobs are of one tenant, that is known for ever; else nothing is
+// leased while the first job of a line with a free slot is only in the store (Lane::unread), so
+// that nobody waits for another one's turns. The turn is that of a tenant; that of a line of a
+// group tells which of these it is (LineTenants).
 //
 // The row of a group whose jobs all run has its limit, if it has one of its own, and number 0 and
 // no line. That of a rate key stays until the TAT and what the throttle knows are in the past, with
@@ -55,7 +58,7 @@ namespace wq {
 
 struct LineRow {
   LaneRow lane;
-  uint64_t turn = 0;  // of a tenant, else 0
+  uint64_t turn = 0;  // of a tenant; else LineTenants
   std::string tenant = {};
 };
 
@@ -107,7 +110,7 @@ class LanePicker {
   // Null: there is none in memory. If cold() is a lane then, its first job comes next.
   Job* next();
   const Lane* cold() const { return cold_; }
-  // The line that gave the last job has one of another tenant next.
+  // The line that gave the last job has one of another tenant next, or of nobody knows whom.
   bool changes_tenant() const { return changes_tenant_; }
 
  private:

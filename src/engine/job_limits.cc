@@ -53,14 +53,26 @@ int64_t drawn_retry_delay_ms(const Job& job, Prng& prng) {
   });
 }
 
+namespace {
+
+int64_t first_end_ms(int64_t own_ms, Bytes envelope, int64_t ttl_ms) {
+  if (ttl_ms == 0) return own_ms;
+  const int64_t by_queue_ms = trusted_envelope(envelope).enqueued_ms + ttl_ms;
+  return own_ms == 0 ? by_queue_ms : std::min(own_ms, by_queue_ms);
+}
+
+}  // namespace
+
 int64_t expiry_ms(const Job& job) {
   if (job.attempts != 0 || job.replays != 0) return 0;
-  int64_t at_ms = job.traits ? job.traits->expires_ms : 0;
-  if (const int64_t ttl_ms = job.queue->config.job_ttl_ms; ttl_ms != 0) {
-    const int64_t by_queue_ms = trusted_envelope(job.body.bytes()).enqueued_ms + ttl_ms;
-    at_ms = at_ms == 0 ? by_queue_ms : std::min(at_ms, by_queue_ms);
-  }
-  return at_ms;
+  const int64_t own_ms = job.traits ? job.traits->expires_ms : 0;
+  return first_end_ms(own_ms, job.body.bytes(), job.queue->config.job_ttl_ms);
+}
+
+int64_t expiry_ms(const JobRow& row, Bytes envelope, int64_t job_ttl_ms) {
+  if (row.attempts != 0 || row.replays != 0) return 0;
+  const auto traits = trusted_traits(envelope);
+  return first_end_ms(traits ? traits->expires_ms : 0, envelope, job_ttl_ms);
 }
 
 }  // namespace wq

@@ -12,6 +12,7 @@
 namespace wq {
 
 class Prng;
+struct JobRow;
 
 uint32_t attempts_allowed(const Job& job);
 
@@ -32,5 +33,7 @@ int64_t drawn_retry_delay_ms(const Job& job, Prng& prng);
 // When the job ends by itself unless it is leased before; 0 = never. A job that was ever leased and
 // not released has started, and so has one that came back from the dead letters.
 int64_t expiry_ms(const Job& job);
+// The same of one that is only in the store, in a queue with this time to live.
+int64_t expiry_ms(const JobRow& row, Bytes envelope, int64_t job_ttl_ms);
 
 }  // namespace wq

@@ -61,9 +61,9 @@ void Engine::refill_empty_heads() {
 
 // Takes back expired leases, promotes due jobs, then ends jobs that did not start in time, in the
 // order of their times, up to `limit` each. A delayed job is looked at when it is due, and one that
-// is only in the store when it comes to the head of its lane: sooner would take an index on the
-// disk, and neither can be leased before. Also called by lease, so that a job whose time has come
-// is never late for a caller who asks.
+// is only in the store when it comes to the head of its lane, or by expire_cold(): neither can be
+// leased before. Also called by lease, so that a job whose time has come is never late for a caller
+// who asks.
 Result<Engine::Due> Engine::run_due(const Now& now, size_t limit) {
   Due due;
   const int64_t lease_now_ms = WQ_PLANTED(leases_on_the_wall_clock) ? now.wall_ms : now.run_ms;
@@ -187,6 +187,7 @@ int64_t Engine::next_work_wait_ms() {
     wait_ms = std::clamp<int64_t>(first->wake_ms - now_ms, 0, wait_ms);
   }
   if (state_.importing) return wait_ms;
+  wait_ms = std::min(wait_ms, cold_expiry_wait_ms());
   if (!trim_wanted(now_ms)) return std::min(wait_ms, state_.dead_trim_ms - now_ms);
   return state_.resident_bytes() <= memory_limit_ ? 0 : std::min(wait_ms, no_room_poll_ms);
 }
@@ -299,6 +300,11 @@ Result<bool> Engine::maintain() {
   if (trim_wanted(wall_ms())) {
     WQ_TRY_SET(const bool trimmed, trim_dead(wall_ms()));
     more |= trimmed;
+  }
+  // After what has a timer, so that jobs end in the order of their times as far as may be.
+  if (due.handled == 0 && cold_expiry_wanted()) {
+    WQ_TRY_SET(const bool left, expire_cold());
+    more |= left;
   }
   if (delays_wanted(wall_ms())) {
     if (has_room_for_pages()) {

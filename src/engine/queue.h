@@ -32,6 +32,13 @@ using LineOrder = std::set<std::pair<uint64_t, Lane*>>;
 
 struct Turns;
 
+// What is known of the tenants of a line of a group or rate key.
+enum class LineTenants : uint8_t {
+  one = 0,     // all of its jobs are of the tenant that it stands with
+  first = 1,   // its first job is, others may not be
+  unread = 2,  // nothing: its first job is only in the store
+};
+
 struct Lane {
   explicit Lane(uint8_t lane_priority) : priority(lane_priority) {}
 
@@ -50,14 +57,18 @@ struct Lane {
   bool is_open = false;        // line of a group: in which
   Lane* home = nullptr;        // line of a group: of which lane those are
   uint64_t listed_count = 0;   // line of a group: how many of its jobs home->lined counts
-  LineOrder open;              // the lines of this priority and tenant with a free slot
-  LineOrder shut;              // and those without
-  uint64_t lined = 0;          // jobs of the two
-  ListLink in_ring;            // see turns.h
+  LineTenants tenants = LineTenants::one;
+  LineOrder open;      // the lines of this priority and tenant with a free slot
+  LineOrder shut;      // and those without
+  uint64_t lined = 0;  // jobs of the two
+  ListLink in_unread;  // line of a group: of the lane of its priority, see below
+  ListLink in_ring;    // see turns.h
   ListLink in_size;
   uint64_t turn = 0;             // where it is in the ring
   uint64_t size = 0;             // jobs(), as Turns knows it
   std::unique_ptr<Turns> turns;  // not a line: set while this priority has tenants
+  // Not a line: those with a free slot whose tenant has to be read before anything is leased.
+  IntrusiveList<Lane, &Lane::in_unread> unread;
 
   uint64_t jobs() const { return count + lined; }
   bool gives() const { return count > 0 || !open.empty(); }
@@ -196,6 +207,7 @@ struct Queue {
   uint64_t tenant_lanes = 0;  // 0: nobody takes turns
   uint64_t next_turn = 1;     // 0 while rows are loaded: turns are as stored
   uint64_t parked = 0;        // ready jobs that wait for their group or rate key
+  uint64_t expiring = 0;      // ready jobs with expires_ms
   // When its rate keys were looked at or changed last: a lease that comes before that rebases them.
   int64_t keys_ms = INT64_MAX;
   int64_t rate_tat_ns = 0;  // see rate.h

@@ -104,6 +104,7 @@ struct QueueRow {
   uint64_t history_first = 1;
   uint64_t history_next = 1;
   std::vector<TurnRow> turns = {};  // none in a queue without tenants
+  uint64_t expiring = 0;            // ready jobs with expires_ms
 };
 
 // Rows of a cleared or deleted queue that still wait to be removed from the store.

@@ -512,6 +512,7 @@ Bytes Encoder::queue_row(const QueueRow& row) {
   Offset<Vector<const fb::Turn*>> turn_vector;
   if (!turns.empty()) turn_vector = b.CreateVectorOfStructs(turns);
   fb::QueueRowBuilder table(b);
+  table.add_expiring(row.expiring);
   table.add_rate_tat_ns(row.rate_tat_ns);
   table.add_created_ms(row.created_ms);
   table.add_next_dead_seq(row.next_dead_seq);

@@ -89,6 +89,7 @@ const char* read_queue_row(const AlignedImage& image, QueueRow& row) {
   row.history_first = std::max<uint64_t>(1, table->history_first());
   row.history_next = std::max<uint64_t>(1, table->history_next());
   row.rate_tat_ns = table->rate_tat_ns();
+  row.expiring = table->expiring();
   read_totals(table->totals(), row.totals);
   if (const char* reason = read_config(table->config(), row.config)) return reason;
   if (const char* reason = read_lanes(table, row)) return reason;

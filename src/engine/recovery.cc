@@ -295,9 +295,21 @@ Status Engine::replay_record(Lsn lsn, Bytes body, Command& command) {
   if (Status status = apply(state_, command, lsn, effects); !status.ok()) return at_lsn(status);
   while (state_.sweep_garbage(evict_step_max)) {
   }
+  if (Status status = read_turns(); !status.ok()) return at_lsn(status);
   for (const Family family : side_families) drop_clean_rows(family);
   log_bytes_since_checkpoint_ += body.size();
   ++recovery_.records_replayed;
+  return {};
+}
+
+// Whose turn comes is known before the next lease, as it was when that was made: see Lane::unread.
+Status Engine::read_turns() {
+  constexpr PageLimits first_job{1, 1};
+  while (const Lane* line = state_.unread_line()) {
+    const LaneRange range(*line->gate->queue, *line);
+    WQ_TRY_SET(LanePage page, read_lane(*store_, range, first_job));
+    WQ_TRY(merge_lane(state_, std::move(page)).take_status());
+  }
   return {};
 }
 

@@ -52,6 +52,8 @@ Queue* State::load_queue(const QueueRow& row) {
   queue->history_first = row.history_first;
   queue->history_next = row.history_next;
   queue->rate_tat_ns = row.rate_tat_ns;
+  queue->expiring = row.expiring;
+  if (row.counts[static_cast<size_t>(JobState::ready)] > 0) cold_expiry_ms = 0;
   queue->next_turn = 0;
   for (const TurnRow& turn : row.turns) queue->lane(turn.priority).turn = turn.turn;
   for (const LaneRow& lane_row : row.lanes) {
@@ -90,6 +92,10 @@ void copy_history(Job* job, const JobRow& row) {
   job->leased_ms = row.leased_ms;
   job->key_until_ms = row.key_until_ms;
   job->first_dead_ms = row.first_dead_ms;
+}
+
+bool names_end(const Job& job) {
+  return job.traits && job.traits->expires_ms != 0;
 }
 
 // Null for an empty text.
@@ -134,6 +140,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   if (row.state == JobState::ready && !gate_name_of(*job).empty()) {
     job->gate = gate_of(queue, gate_name_of(*job));
     job->line = job->gate->number;
+    if (Lane* line = job->gate->find_line(row.priority)) note_stored(*line, *job);
   }
   job->stored =
       StoredPlace{row.state, row.priority, has_state_row, row.position, queue->id, job->line};
@@ -168,7 +175,10 @@ void State::evict(Job* job) {
   WQ_CHECK(is_stored(job));
   if (job->place.linked()) job->place.unlink();
   if (job->state == JobState::delayed) delays_.remove(job);
-  if (job->state == JobState::ready && job->has_timer()) expiries_.remove(job);
+  if (job->state == JobState::ready && job->has_timer()) {
+    cold_expiry_ms = std::min(cold_expiry_ms, job->timer_ms);
+    expiries_.remove(job);
+  }
   ++residency.evicted;
   free_job(job);
 }
@@ -218,8 +228,13 @@ void State::leave(Job* job) {
         job->place.unlink();
       }
       if (job->has_timer()) expiries_.remove(job);
+      // Rows of versions that did not count them say that there is none.
+      if (names_end(*job) && queue->expiring > 0) --queue->expiring;
       --lane.count;
       if (lane.turns) settle_turn(*queue, lane);
+      if (lane.tenants != LineTenants::one && lane.head.empty()) {
+        lane.tenants = LineTenants::unread;
+      }
       break;
     }
     case JobState::delayed:
@@ -269,6 +284,7 @@ void State::enter_ready(Job* job, int64_t now_ms, bool front) {
   if (!gate_name_of(*job).empty()) enter_line(job);
   Lane& lane = lane_of(job);
   ++lane.count;
+  if (names_end(*job)) ++queue->expiring;
   if (front) {
     lane.head.push_front(job);
     ++lane.head_count;
@@ -447,6 +463,7 @@ uint64_t State::clear_state(Queue* queue, JobState state, Lsn lsn) {
     row.seq_low = queue->next_front_seq + 1;
     row.seq_high = queue->next_tail_seq - 1;
     drop_expiries(queue);
+    queue->expiring = 0;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       garbage_.splice_back(lane->head);
@@ -596,6 +613,7 @@ std::vector<QueueRow> State::take_changed_queues() {
     row.history_first = queue->history_first;
     row.history_next = queue->history_next;
     row.rate_tat_ns = queue->rate_tat_ns;
+    row.expiring = queue->expiring;
     for (const auto& lane : queue->lanes) {
       if (lane->count == 0) continue;
       row.lanes.push_back(

@@ -161,6 +161,8 @@ class State {
   void note_success(const Job& job);
   Status load_gate(std::string_view key, std::string_view value);
   void order_turns();  // after the last of them
+  // One whose first job decides whose turn comes, and is only in the store; null: there is none.
+  Lane* unread_line() const;
   const std::vector<KeyGate*>& changed_gates() const { return changed_gates_; }
   std::vector<GateChange> take_changed_gates();  // at the freeze only
 
@@ -173,6 +175,8 @@ class State {
   // watched from when they come to memory, which is before anybody can lease them.
   TimerQueue& expiries() { return expiries_; }
   const TimerQueue& expiries() const { return expiries_; }
+  // No ready job that is only in the store is to end before, as far as is known.
+  int64_t cold_expiry_ms = INT64_MAX;
   uint64_t delayed_count() const { return delayed_count_; }
   // Delayed jobs that are only in the store. All of them lie behind delay_cursor in key order.
   uint64_t cold_delayed_count() const { return delayed_count_ - delays_.size(); }
@@ -267,6 +271,9 @@ class State {
   Lane& home_of(KeyGate& gate, const Lane& line);
   void list(Lane& line, Lane& home, bool open);
   void unlist(Lane& line);
+  void note_tenant(Lane& line, const Job& job);
+  void note_stored(Lane& line, const Job& job);
+  void settle_unread(Lane& line);
   void settle_line(KeyGate& gate, Lane& line, bool open);
   void settle_home(Queue& queue, Lane& lane);
   void settle_turn(Queue& queue, Lane& lane);
@@ -289,6 +296,7 @@ class State {
   std::vector<Queue*> changed_queues_;
   std::vector<KeyGate*> changed_gates_;
   std::set<std::pair<int64_t, KeyGate*>> timed_gates_;  // by KeyGate::due_ms
+  uint64_t unread_lines_ = 0;                           // in Lane::unread of all queues
   int64_t time_ms_ = 0;                                 // as it was told last
   std::vector<QueueId> removed_queues_;                 // since the last freeze
   std::vector<QueueId> removing_queues_;                // in the running checkpoint

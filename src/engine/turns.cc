@@ -62,7 +62,12 @@ void State::take_turn(const Job& job) {
   if (queue.tenant_lanes == 0) return;
   Lane* lane = &lane_of(&job);
   if (lane->home) lane = lane->home;
-  if (!lane->in_ring.linked() || WQ_PLANTED(turn_kept)) return;
+  // A replay takes jobs out of lines that it has not read.
+  const std::string_view tenant = job.traits ? job.traits->tenant : std::string_view();
+  if (tenant_of(*lane) != tenant) {
+    lane = find_lane(&queue, GateName(GateName::tenant, tenant), job.priority);
+  }
+  if (!lane || !lane->in_ring.linked() || WQ_PLANTED(turn_kept)) return;
   lane->in_ring.unlink();
   give_turn(queue, *lane);
 }
@@ -123,6 +128,16 @@ void State::order_turns() {
   }
 }
 
+Lane* State::unread_line() const {
+  if (unread_lines_ == 0) return nullptr;
+  for (const auto& [name, queue] : names_) {
+    for (const auto& level : queue->lanes) {
+      if (Lane* line = level->unread.front()) return line;
+    }
+  }
+  return nullptr;
+}
+
 // ---- picking
 
 uint64_t first_place(const Lane& lane) {
@@ -136,6 +151,8 @@ uint64_t first_place(const Lane& lane) {
 TurnPicker::TurnPicker(const Lane& level, std::vector<KeyGate*>& picked, int64_t now_ms)
     : picked_(picked), now_ms_(now_ms), level_(level, picked, now_ms), turns_(level.turns.get()) {
   if (turns_) at_ = turns_->ring.front();
+  cold_ = level.unread.front();
+  ended_ = cold_ != nullptr;
 }
 
 Job* TurnPicker::take(LanePicker& picker) {

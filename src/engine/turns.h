@@ -1,7 +1,9 @@
 // Turns: fairness among the tenants of a queue. The jobs of one priority are leased one of each
 // tenant in turn (deficit round robin in which each job costs what a turn is worth), so that no
 // tenant waits for more than one job of each of the others, however many they have. Jobs without a
-// tenant are one tenant more, whose lane is that of the priority itself.
+// tenant are one tenant more, whose lane is that of the priority itself. That holds for what is
+// only on the disk as well: whose turn a line of a group takes is read before anything is leased,
+// unless it is known.
 //
 // A lane is in Turns::ring while it has a job that may be leased: its own ones, and the lines of
 // groups whose first job is of its tenant (gate.h). The lease of a job puts its lane to the end,
@@ -24,6 +26,11 @@ void each_lane(const Lane& level, Visit&& visit) {
   for (const Turns::Sizes& lanes : level.turns->by_size) {
     for (const Lane* lane = lanes.front(); lane; lane = lanes.next(lane)) visit(*lane);
   }
+}
+
+// The tenant whose lane it is; empty: that of the jobs without one.
+inline std::string_view tenant_of(const Lane& lane) {
+  return lane.gate ? GateName(lane.gate->name).key : std::string_view();
 }
 
 // The smallest place of a job of the lane and of the lines that it lists; UINT64_MAX: it has none.

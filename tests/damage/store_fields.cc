@@ -173,7 +173,7 @@ void put_job(const Sink& sink, const JobRow& row) {
 void put_queue(const Sink& sink, const QueueRow& row) {
   WQ_FIELDS(row, id, name, config, totals, counts, epochs, next_tail_seq, next_front_seq,
             next_dead_seq, created_ms, lanes, rate_tat_ns, bytes, bytes_known, history_first,
-            history_next, turns);
+            history_next, turns, expiring);
 }
 
 void put_schedule(const Sink& sink, const CronRow& row) {
@@ -405,7 +405,7 @@ bool is_given_anew(const std::string& field) {
       "job.epoch", "job.position", "job.deadline_ms",
       // Numbers and places, and what is counted from the jobs.
       "queue.id", "queue.counts", "queue.epochs", "queue.next_tail_seq", "queue.next_front_seq",
-      "queue.next_dead_seq", "queue.lanes", "queue.bytes", "queue.bytes_known",
+      "queue.next_dead_seq", "queue.lanes", "queue.bytes", "queue.bytes_known", "queue.expiring",
       "queue.history_first", "queue.history_next", "queue.turns",
       "schedule.envelope",  // told opened
       "schedule.job.enqueued_ms",

@@ -189,7 +189,12 @@ void Model::lose_attempt(Queue& queue, Job& job, Now now, DeadReason reason, int
 
 // ---- jobs
 
-void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
+void Model::enqueue(QueueId queue, JobId id, const Spec& spec, Now now) {
+  join(spec);
+  enqueue_joined(queue, id, spec, now);
+}
+
+void Model::enqueue_joined(QueueId queue_id, JobId id, const Spec& spec, Now now) {
   reserve(id);
   Queue& queue = queues.at(queue_id);
   Job& job = queue.jobs[id];
@@ -202,7 +207,6 @@ void Model::enqueue(QueueId queue_id, JobId id, const Spec& spec, Now now) {
   if (spec.run_at_ms != 0) delay_ms = spec.run_at_ms - now.wall_ms;
   make_ready_after(queue, job, now, std::max<int64_t>(0, delay_ms), false);
   ++queue.totals.enqueued;
-  join(job, now);
 }
 
 // One that did not start in time is never leased.
@@ -321,6 +325,7 @@ void Model::replay(QueueId queue, JobId id, Generation generation, Now now) {
 }
 
 void Model::remove_dead(QueueId queue, JobId id, Now now) {
+  queues.at(queue).totals.chain_cut += find(queue, id)->spec.flow.chain.size();
   end(queues.at(queue), *find(queue, id), EndReason::cleared, now);
   ++queues.at(queue).totals.cleared;
 }

@@ -125,6 +125,9 @@ class Model {
   // Ids that one change tells are taken before it does anything.
   void reserve(JobId last) { next_id = std::max(next_id, last + 1); }
   void enqueue(QueueId queue, JobId id, const Spec& spec, Now now);
+  // Of several new jobs in one change all join their batches before the first is enqueued.
+  void join(const Spec& spec);
+  void enqueue_joined(QueueId queue, JobId id, const Spec& spec, Now now);
   // What a lease of up to `max_jobs` hands out at most, in order.
   std::vector<Pick> pick(const std::vector<QueueId>& from, size_t max_jobs, Now now);
   void lease(QueueId queue, JobId id, Generation generation, int64_t lease_ms, Now now);
@@ -216,7 +219,6 @@ class Model {
   Job* start_next(const Queue* from, const Next& next, Spec inherited, Now now);
   Job* go_on(const Queue& queue, const Job& job, Now now);
   Batch* open_batch(uint64_t id);
-  void join(const Job& job, Now now);
   void rejoin(const Job& job, Now now);
   void fail_in_batch(const Job& job, Now now);
   void end_in_batch(const Job& job, EndReason reason, bool goes_on, Now now);

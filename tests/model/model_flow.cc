@@ -159,11 +159,8 @@ void Model::look_at(uint64_t id, Now now) {
   if (const Job* job = start_next(nullptr, next, Spec(), now)) batch.follow_up = job->id;
 }
 
-void Model::join(const Job& job, Now now) {
-  Batch* batch = open_batch(job.spec.flow.batch);
-  if (!batch) return;
-  batch->pending += job.spec.flow.share();
-  look_at(job.spec.flow.batch, now);
+void Model::join(const Spec& spec) {
+  if (Batch* batch = open_batch(spec.flow.batch)) batch->pending += spec.flow.share();
 }
 
 void Model::fail_in_batch(const Job& job, Now now) {

@@ -40,6 +40,34 @@ void forget_limit_of_others(Queue& queue, const Job& first) {
   if (!has_others) queue.gates.limits.erase(group);
 }
 
+// Whose jobs of a priority may be had, but for the turns of others: those with jobs of their own,
+// and with the first job of a group that has a slot for it.
+std::set<std::string> waiting_tenants(const Queue& queue, uint8_t priority) {
+  std::set<std::string> tenants;
+  std::set<std::string> groups;
+  const auto line = queue.ready.find(priority);
+  if (line == queue.ready.end()) return tenants;
+  for (const JobId id : line->second) {
+    const GateSpec& gate = queue.jobs.at(id).spec.gate;
+    if (!gate.rate_key.empty()) continue;                             // may begin when time says so
+    if (gate.parks() && !groups.insert(gate.group).second) continue;  // behind another one
+    if (gate.parks() && Model::group_is_full(queue, gate)) continue;
+    tenants.insert(gate.tenant);
+  }
+  return tenants;
+}
+
+// Who does not wait for a turn now waits for a whole round from when it does again.
+void forget_waits(Queue& queue) {
+  std::map<uint8_t, std::set<std::string>> waiting;
+  std::erase_if(queue.gates.passed, [&](const auto& entry) {
+    const auto& [priority, tenant, other] = entry.first;
+    const auto [known, added] = waiting.try_emplace(priority);
+    if (added) known->second = waiting_tenants(queue, priority);
+    return !known->second.contains(tenant);
+  });
+}
+
 }  // namespace
 
 int64_t interval_ns(const RateLimit& rate) {
@@ -73,6 +101,7 @@ void Model::gate_ready(Queue& queue, const Job& job) {
     forget_limit_of_others(queue, job);
     if (gate.group_limit != 0) queue.gates.limits[gate.group] = gate.group_limit;
   }
+  forget_waits(queue);
   if (gate.has_line()) return;
   std::vector<std::string>& turns = queue.gates.turns[job.spec.priority];
   const bool there = std::find(turns.begin(), turns.end(), gate.tenant) != turns.end();
@@ -82,17 +111,14 @@ void Model::gate_ready(Queue& queue, const Job& job) {
 // The job has left its state.
 void Model::gate_left(Queue& queue, const Job& job, JobState from) {
   const GateSpec& gate = job.spec.gate;
+  forget_waits(queue);
   if (from != JobState::ready || gate.has_line()) return;
   const std::vector<JobId>& line = queue.ready[job.spec.priority];
   const bool has_more = std::any_of(line.begin(), line.end(), [&](JobId id) {
     const GateSpec& other = queue.jobs.at(id).spec.gate;
     return !other.has_line() && other.tenant == gate.tenant;
   });
-  if (has_more) return;
-  std::erase(queue.gates.turns[job.spec.priority], gate.tenant);
-  std::erase_if(queue.gates.passed, [&](const auto& entry) {
-    return std::get<0>(entry.first) == job.spec.priority && std::get<1>(entry.first) == gate.tenant;
-  });
+  if (!has_more) std::erase(queue.gates.turns[job.spec.priority], gate.tenant);
 }
 
 // The ready job is leased: its tenant goes to the end, and the others have waited for it.
@@ -100,8 +126,10 @@ void Model::gate_turn(Queue& queue, const Job& job) {
   const uint8_t priority = job.spec.priority;
   const std::string& tenant = job.spec.gate.tenant;
   std::vector<std::string>& turns = queue.gates.turns[priority];
-  for (const std::string& other : turns) {
-    if (other != tenant) ++queue.gates.passed[{priority, other, tenant}];
+  if (queue.gates.tenants && queue.gates.lines) {
+    for (const std::string& other : waiting_tenants(queue, priority)) {
+      if (other != tenant) ++queue.gates.passed[{priority, other, tenant}];
+    }
   }
   std::erase_if(queue.gates.passed, [&](const auto& entry) {
     return std::get<0>(entry.first) == priority && std::get<1>(entry.first) == tenant;
@@ -119,6 +147,7 @@ void Model::gate_charge(Queue& queue, const Job& job, Now now) {
     forget_limit_of_others(queue, job);
     if (gate.group_limit != 0) queue.gates.limits.emplace(gate.group, gate.group_limit);
   }
+  forget_waits(queue);
   if (gate.rate_key.empty()) return;
   RateKey& key = queue.gates.keys[gate.rate_key];
   key.cool_until_ms = 0;
@@ -172,6 +201,7 @@ bool Model::rebase(QueueId queue_id, Now now) {
 void Model::configure(QueueId queue, const QueueConfig& config, Now now) {
   configure(queue, config);
   rebase(queue, now);
+  forget_waits(queues.at(queue));
 }
 
 // A lease came to the job while its group was full.
@@ -245,14 +275,14 @@ std::vector<Candidate> first_of_lines(QueueId id, const Queue& queue,
   return firsts;
 }
 
-constexpr uint32_t passed_max = 3;  // by jobs of one other tenant, some of them in cold lines
+constexpr uint32_t passed_max = 1;  // by jobs of one other tenant
 
 // Which of these it can be: exactly one, unless it is open whose turn it is.
 //
 // wq.h promises that nobody waits for more than one job of each other tenant. Where there are
-// neither groups nor rate keys in the queue it is known exactly whose turn it is. Else a line whose
-// first job is only on the disk may be taken for another tenant's (docs/design/0003), so it may be
-// the first job of any line. Whoever has jobs of its own is still not passed over for long.
+// neither groups nor rate keys in the queue it is known exactly whose turn it is. Else two whose
+// jobs have become such that may be had between the same two leases may come in either order: that
+// of a group's first job is known when it is read.
 std::vector<Candidate> by_turns(const Queue& queue, uint8_t priority,
                                 std::vector<Candidate> firsts) {
   const auto tenant_of = [&](const Candidate& each) -> const std::string& {

@@ -53,7 +53,7 @@ struct GateState {
   // By priority: the tenants with ready jobs of their own (not of a group or rate key). Who has had
   // a turn or comes back goes to the end.
   std::map<uint8_t, std::vector<std::string>> turns;
-  // Priority, a tenant of `turns`, another: how many turns the other has had since.
+  // Priority, a tenant that waits for its turn, another: how many turns the other has had since.
   std::map<std::tuple<uint8_t, std::string, std::string>, uint32_t> passed;
 
   bool operator==(const GateState&) const = default;

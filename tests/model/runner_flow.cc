@@ -272,13 +272,6 @@ std::string Runner::finish_sweep() {
   return {};
 }
 
-// Whether a dead member of a batch that was cancelled runs again or ends with the next sweep is not
-// told anywhere.
-bool Runner::replay_is_left_out(QueueId queue, JobId id) {
-  const Job* job = live_.find(queue, id);
-  return job && live_.is_cancelled(job->spec.flow.batch);
-}
-
 void Runner::note_flows() {
   for (const auto& [id, queue] : live_.queues) {
     if (queue.totals.chain_cut != 0) note_rare(Rare::chain_cut);

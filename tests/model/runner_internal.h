@@ -206,7 +206,6 @@ class Runner {
   std::string batch_read(Prng& dice);
   std::string changed_and_swept(Lsn before, Change change);
   std::string finish_sweep();
-  bool replay_is_left_out(QueueId queue, JobId id);
   void note_flows();  // states that were reached
 
   // ---- kv rows, transactions (runner_kv.cc, runner_transact.cc)

@@ -189,7 +189,8 @@ std::string Runner::enqueue_many(Prng& dice) {
   acknowledged(call, queue->config.durability);
   changed(call.lsn, [id, ids, taken, at = now()](Model& model) {
     model.reserve(ids.back());
-    for (size_t i = 0; i < ids.size(); ++i) model.enqueue(id, ids[i], taken[i], at);
+    for (const Spec& spec : taken) model.join(spec);
+    for (size_t i = 0; i < ids.size(); ++i) model.enqueue_joined(id, ids[i], taken[i], at);
   });
   return expect_written(before, 1);
 }
@@ -257,7 +258,6 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
     known.generation = queue->jobs.at(known.id).generation;
   }
   if (dice.below(8) == 0) known.generation += dice.below(3) - 1;
-  if (replay && replay_is_left_out(id, known.id)) return {};
   const Job* job = live_.find(id, known.id);
   if (job) WQ_SAME_OR_SAY(learn_keys(id, job->spec.keys));
   Code expected = Code::ok;
@@ -269,6 +269,8 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
              live_.holder(KeyName{id, KeyKind::unique, job->spec.keys.key}, now()) != 0) {
     expected = Code::duplicate;
     note_rare(Rare::replay_met_holder);
+  } else if (replay && live_.is_cancelled(job->spec.flow.batch)) {
+    expected = Code::conflict;
   }
   CallOptions call = make_call(dice);
   const EngineStats before = engine().stats();

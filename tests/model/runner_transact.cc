@@ -160,11 +160,14 @@ std::string Runner::commit_transaction(TxnPlan& plan, const CallOptions& call,
   changed(call.lsn, [asked = plan.asked, ids, kinds, last, lsn = call.lsn,
                      at = now()](Model& model) {
     if (last != 0) model.reserve(last);
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (kinds[i] == TxnOp::Kind::enqueue) model.join(asked[i].spec);
+    }
     for (const TxnOp::Kind kind : {TxnOp::Kind::enqueue, TxnOp::Kind::settle, TxnOp::Kind::kv}) {
       for (size_t i = 0; i < asked.size(); ++i) {
         if (kinds[i] != kind) continue;
         const TxnPlan::Asked& each = asked[i];
-        if (kind == TxnOp::Kind::enqueue) model.enqueue(each.queue, ids[i], each.spec, at);
+        if (kind == TxnOp::Kind::enqueue) model.enqueue_joined(each.queue, ids[i], each.spec, at);
         if (kind == TxnOp::Kind::settle) model.settle(each.queue, each.settlement, at);
         if (kind == TxnOp::Kind::kv) write_kv(model, each.kv, each.answer, lsn);
       }

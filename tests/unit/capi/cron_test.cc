@@ -120,6 +120,42 @@ TEST_F(CapiCron, RefusalsNameTheField) {
   EXPECT_EQ(crons, nullptr);
 }
 
+// Refused at its last schedule, the queue is not there, and neither are those before.
+TEST_F(CapiCron, AnImportOfAQueueIsAllOrNothing) {
+  SimStore other;
+  wq_store* store = other.open();
+  wq_store_record head = WQ_STORE_RECORD_INIT;
+  head.next_job_id = head.next_generation = 10;
+  ASSERT_OK(wq_import_begin(store, &head, err()));
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  EXPECT_OK(wq_queue_get_config(queue_, &config, err()));
+  wq_cron schedules[2] = {WQ_CRON_INIT, WQ_CRON_INIT};
+  for (wq_cron& schedule : schedules) {
+    schedule.name = {"good", 4};
+    schedule.expression = {"0 3 * * *", 9};
+    schedule.created_ms = schedule.next_due_ms = 1'000;
+    schedule.priority = 100;
+  }
+  wq_queue_record row = WQ_QUEUE_RECORD_INIT;
+  row.name = {"moved", 5};
+  row.config = &config;
+  row.schedules = schedules;
+  row.schedules_count = 2;
+  wq_queue* queue = nullptr;
+  EXPECT_CODE(WQ_CONFLICT, wq_import_queue(store, &row, &queue, err()));  // the name twice
+  schedules[1].name = {"bad", 3};
+  schedules[1].expression = {"no time", 7};
+  EXPECT_CODE(WQ_E_INVALID, wq_import_queue(store, &row, &queue, err()));
+  EXPECT_EQ(queue, nullptr);
+  schedules[1].expression = {"@hourly", 7};
+  ASSERT_OK(wq_import_queue(store, &row, &queue, err()));
+  EXPECT_OK(wq_import_end(store, err()));
+  EXPECT_OK(wq_cron_list(store, queue, nullptr, 0, 100, &crons_, err()));
+  EXPECT_EQ(wq_crons_count(crons_), 2u);
+  wq_queue_close(&queue);
+  wq_store_close(&store);
+}
+
 TEST(CapiCronNext, TellsTimesWithoutAStore) {
   int64_t times[3] = {};
   size_t count = 7;

@@ -283,6 +283,43 @@ TEST_P(FlowMixTest, ADebouncedJobThatEndsABatch) {
   }
 }
 
+// A new job of a flow joins it before the one that it takes the place of leaves: else the flow
+// would end in between, and the job be a member of nothing. So do the other jobs of its call.
+TEST_P(FlowMixTest, ADebouncedJobKeepsItsFlowOpen) {
+  for (const Between between : {Between::nothing, Between::checkpoint, Between::kill}) {
+    const uint64_t batch = create(true);
+    const JobSpec debounced = keyed("member", "k", batch, KeyRule::debounce);
+    ASSERT_TRUE(enqueue(queue_, debounced).ok());
+    ASSERT_EQ(seal(batch), Code::ok);
+    pass(between);
+    ASSERT_TRUE(enqueue(queue_, debounced).ok());
+    pass(between);
+    EXPECT_EQ(counts(batch), "2 1 0 0 1 ");
+    EXPECT_EQ(take(other_), "-");
+    JobSpec of_none = debounced;
+    of_none.traits.batch = 0;
+    const JobSpec specs[] = {of_none, spec_of("other", batch)};
+    CallOptions call;
+    ASSERT_TRUE(engine().enqueue_many(queue_, specs, false, call, {}).ok());
+    EXPECT_EQ(counts(batch), "3 1 0 0 2 ");
+    EXPECT_EQ(take(), "other");
+    TxnOp elsewhere = enqueue_op(spec_of("last", batch));
+    elsewhere.queue = other_;
+    ASSERT_TRUE(enqueue(queue_, keyed("held", "l", batch, KeyRule::debounce)).ok());
+    EXPECT_EQ(ack(), Code::ok);
+    EXPECT_EQ(counts(batch), "4 1 1 0 2 ");
+    ASSERT_TRUE(transact({enqueue_op(keyed("new", "l", 0, KeyRule::debounce)), elsewhere}).ok());
+    pass(Between::kill);
+    EXPECT_EQ(counts(batch), "5 1 1 0 3 ");
+    EXPECT_EQ(take(other_), "last");
+    EXPECT_EQ(ack(other_), Code::ok);
+    EXPECT_EQ(counts(batch), "5 0 2 0 3 .");
+    EXPECT_EQ(take(other_), "complete");
+    EXPECT_EQ(ack(other_), Code::ok);
+    ASSERT_TRUE(engine().clear(queue_, clearable_states, call).ok());
+  }
+}
+
 TEST_P(FlowMixTest, BulkChangesOfDeadMembersCountEach) {
   for (const Between between : {Between::reopen, Between::kill}) {
     const uint64_t batch = create();

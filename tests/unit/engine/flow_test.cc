@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "unit/engine/flow_fixture.h"
 #include "test_seed.h"
+#include "unit/engine/flow_fixture.h"
 
 namespace wq {
 namespace {
@@ -89,6 +89,32 @@ TEST_P(FlowTest, ACancelAndAQueueThatIsGoneCutAChain) {
   EXPECT_EQ(ack(), Code::ok);
   EXPECT_EQ(totals(queue_).chain_cut, 4u);
   EXPECT_EQ(take(), "-");
+}
+
+// A replay would have gone on with it. A clear looks at no job.
+TEST_P(FlowTest, ADeadLetterThatGoesCutsItsChain) {
+  const NextSpec chain[] = {next_of("b"), next_of("c")};
+  CallOptions call;
+  for (int i = 0; i < 3; ++i) {
+    push_chain("a", chain);
+    EXPECT_EQ(take(), "a");
+    EXPECT_EQ(fail(), Code::ok);
+  }
+  pass(Between::reopen);
+  EXPECT_EQ(totals(queue_).chain_cut, 0u);
+  ASSERT_TRUE(engine().dead_remove(queue_, {job_.id, job_.generation}, call).ok());
+  EXPECT_EQ(totals(queue_).chain_cut, 2u);
+  QueueConfig config;
+  config.dead_max_count = 1;
+  ASSERT_TRUE(engine().configure(queue_, config, config_dead_max_count, call).ok());
+  harness_.advance(0);
+  EXPECT_EQ(totals(queue_).dead_dropped, 1u);
+  EXPECT_EQ(totals(queue_).chain_cut, 4u);
+  ASSERT_EQ(engine().clear(queue_, state_bit(JobState::dead), call).value(), 1u);
+  push_chain("a", chain);
+  ASSERT_EQ(engine().clear(queue_, 0, call).value(), 1u);
+  pass(Between::kill);
+  EXPECT_EQ(totals(queue_).chain_cut, 4u);
 }
 
 TEST_P(FlowTest, DelaysOfAChainCountFromTheAck) {
@@ -267,6 +293,56 @@ TEST_P(FlowTest, AReplayBeforeTheEndTakesTheJobBackIn) {
   }
   EXPECT_EQ(counts(batch), "3 0 3 0 0 .");
   EXPECT_EQ(take(other_), "complete");
+}
+
+// It would be told to stop, not be tried again, and be gone: the letter stays until the flow is
+// finished.
+TEST_P(FlowTest, ADeadMemberOfACancelledFlowIsNotReplayed) {
+  for (const bool keyed : {false, true}) {
+    for (const Between between : {Between::nothing, Between::reopen, Between::kill}) {
+      const uint64_t batch = create();
+      JobSpec spec = spec_of("dead", batch);
+      if (keyed) {
+        spec.traits.key_rule = KeyRule::until_done;
+        spec.traits.key = "k";
+      }
+      const NextSpec chain[] = {next_of("next")};
+      spec.chain = chain;
+      push(spec);
+      EXPECT_EQ(take(), "dead");
+      EXPECT_EQ(fail(), Code::ok);
+      const Token letter{job_.id, job_.generation};
+      push(spec_of("runs", batch));
+      EXPECT_EQ(take(), "runs");
+      EXPECT_EQ(cancel_batch(batch), Code::ok);
+      EXPECT_EQ(counts(batch), "3 1 0 1 1 ");
+      pass(between);
+      CallOptions call;
+      const Status refused = engine().dead_replay(queue_, letter, call);
+      EXPECT_EQ(refused.code(), Code::conflict);
+      EXPECT_NE(refused.message().find("flow " + std::to_string(batch)), std::string::npos);
+      DeadBulkReport report;
+      DeadBulk bulk;
+      bulk.dry_run = true;
+      ASSERT_TRUE(engine().dead_bulk(queue_, bulk, call, report).ok());
+      EXPECT_EQ(report.changed, 0u);
+      ASSERT_TRUE(engine().dead_bulk(queue_, DeadBulk(), call, report).ok());
+      EXPECT_EQ(report.changed, 0u);
+      EXPECT_EQ(counts(batch), "3 1 0 1 1 ");
+      harness_.expect_sound();
+      EXPECT_EQ(ack(), Code::ok);
+      EXPECT_EQ(counts(batch), "3 0 1 1 1 .");
+      EXPECT_EQ(take(other_), "failure");
+      EXPECT_EQ(ack(other_), Code::ok);
+      pass(between);
+      ASSERT_TRUE(engine().dead_replay(queue_, letter, call).ok());
+      for (const char* payload : {"dead", "next"}) {
+        EXPECT_EQ(take(), payload);
+        EXPECT_EQ(ack(), Code::ok);
+      }
+      EXPECT_EQ(counts(batch), "3 0 1 1 1 .");
+    }
+  }
 }
 
 TEST_P(FlowTest, EveryEndOfAMemberCounts) {

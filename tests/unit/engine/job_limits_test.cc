@@ -370,7 +370,7 @@ TEST_P(JobLimitsTest, AJobThatDoesNotStartInTimeEnds) {
     harness_.clock().advance(1);
     EXPECT_TRUE(harness_.lease(other).empty());  // any call lets what is due happen
     harness_.advance(0);
-    EXPECT_EQ(is_gone(q, early), what != Break::close);  // then it is only in the store
+    EXPECT_TRUE(is_gone(q, early));
     EXPECT_EQ(lease_one(q).id, late);
     EXPECT_TRUE(is_gone(q, early));
     EXPECT_EQ(lease_one(q).id, never);
@@ -432,6 +432,58 @@ TEST_P(JobLimitsTest, AQueueThatNobodyReadsEmptiesItself) {
   pass(Break::kill);
   EXPECT_EQ(stats(q).totals.jobs_expired, 4'999u);
   EXPECT_TRUE(harness_.lease(q).empty());
+}
+
+// Behind jobs that never end, in a queue that is paused: no lease and no refill comes to them.
+TEST_P(JobLimitsTest, JobsThatAreOnlyOnTheDiskEndAsWell) {
+  for (const Break what : {Break::close, Break::kill}) {
+    const QueueId q = queue("q");
+    CallOptions call;
+    std::vector<JobSpec> specs(9'000);
+    for (size_t i = 1; i < specs.size(); ++i) {
+      if (i % 3 == 0) specs[i].traits.group = "g";
+      if (i % 7 == 0) specs[i].traits.expires_ms = now_ms() + 5'000;
+    }
+    specs[9].traits.expires_ms = now_ms() + 60'000;
+    ASSERT_TRUE(harness_.engine().enqueue_many(q, specs, false, call, {}).ok());
+    ASSERT_TRUE(harness_.engine().checkpoint().ok());
+    pass(what);
+    ASSERT_TRUE(harness_.engine().change_status(q, Engine::StatusChange::pause, call).ok());
+    harness_.advance(4'999);
+    EXPECT_EQ(count(q, JobState::ready), 9'000u);
+    harness_.advance(10'000);  // no sooner than some seconds after the last look at all of them
+    EXPECT_EQ(count(q, JobState::ready), 9'000u - 1'285u);
+    EXPECT_EQ(stats(q).totals.jobs_expired, 1'285u);
+    pass(Break::kill);
+    harness_.expect_sound();
+    harness_.advance(60'000);
+    EXPECT_EQ(stats(q).totals.jobs_expired, 1'286u);
+    EXPECT_TRUE(harness_.engine().remove_queue(q, call).ok());
+  }
+}
+
+TEST_P(JobLimitsTest, ATimeToLiveHoldsForJobsOnTheDisk) {
+  const QueueId q = queue("q");
+  const JobView retried = [&] {
+    enqueue(q, {});
+    return lease_one(q);
+  }();
+  CallOptions call;
+  std::vector<JobSpec> specs(1'000);
+  ASSERT_TRUE(harness_.engine().enqueue_many(q, specs, false, call, {}).ok());
+  SettleItem back{.id = retried.id, .generation = retried.generation, .kind = SettleKind::nack};
+  back.flags = settle_front;
+  back.delay_ms = 0;
+  EXPECT_EQ(harness_.settle(q, back), Code::ok);  // it has started, and stands before them
+  pass(Break::close);
+  harness_.advance(20'000);
+  EXPECT_EQ(count(q, JobState::ready), 1'001u);
+  QueueConfig config;
+  config.job_ttl_ms = 20'000;
+  ASSERT_TRUE(harness_.engine().configure(q, config, config_job_ttl, call).ok());
+  harness_.advance(0);
+  EXPECT_EQ(count(q, JobState::ready), 1u);
+  EXPECT_EQ(stats(q).totals.jobs_expired, 1'000u);
 }
 
 TEST_P(JobLimitsTest, WhatHasStartedDoesNotExpire) {

@@ -384,6 +384,7 @@ QueueRow SampleMaker::queue_row() {
   out.next_dead_seq = number();
   out.created_ms = time_ms();
   out.rate_tat_ns = time_ms();
+  out.expiring = number();
   const size_t lanes = prng_.below(4) == 0 ? 256 : prng_.below(4);
   for (size_t i = 0; i < lanes; ++i) {
     out.lanes.push_back({static_cast<uint8_t>(i), number(), number()});
@@ -564,7 +565,7 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
 bool same_queue_row(const QueueRow& a, const QueueRow& b) {
   const auto parts = [](const QueueRow& r) {
     return std::tie(r.id, r.name, r.config, r.totals, r.next_tail_seq, r.next_front_seq,
-                    r.next_dead_seq, r.created_ms, r.rate_tat_ns);
+                    r.next_dead_seq, r.created_ms, r.rate_tat_ns, r.expiring);
   };
   const auto same_lane = [](const LaneRow& x, const LaneRow& y) {
     return std::tie(x.priority, x.head_hint, x.count) == std::tie(y.priority, y.head_hint, y.count);

@@ -1184,7 +1184,7 @@ pub struct wq_queue_stats {
     pub waiting_bytes: u64,
     /// of all jobs in any state
     pub job_bytes: u64,
-    /// jobs of chains that never came to be
+    /// jobs of chains that never came to be; see CHAINS
     pub chain_cut_total: u64,
     /// of `ready`: jobs that wait for their group or rate key
     pub parked: u64,
@@ -1258,7 +1258,8 @@ pub struct wq_job_spec {
     /// a job that was not leased by then is never leased: it ends, counted in
     /// jobs_expired_total. Released ones did not start; retried and replayed ones did. 0: never.
     /// A job that nobody asks for is gone a second later, unless it is delayed (then when it is
-    /// due) or only on disk (then when those before it have gone)
+    /// due) or only on the disk (then in some ten seconds; in minutes if the queue has millions
+    /// of jobs)
     pub expires_at_ms: i64,
     /// an attempt that is lost at or after this time is the last; 0: no such time. It does not
     /// add attempts
@@ -6165,9 +6166,10 @@ extern "C" {
     /// WQ_E_FULL.
     ///
     /// Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_DUPLICATE (another job holds its
-    /// key; the message names it, the dead letter stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job
-    /// in this queue), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// key; the message names it, the dead letter stays); WQ_CONFLICT (its flow was cancelled
+    /// and is not finished; it stays); WQ_E_FULL; WQ_E_NOT_FOUND (no such job in this queue),
+    /// WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+    /// WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the job is not in memory.
@@ -6222,7 +6224,8 @@ extern "C" {
     ) -> i32;
 
     /// Replay all dead letters that the filter wants, the oldest first, each as wq_dead_replay
-    /// does.
+    /// does;
+    /// those that it would refuse, but for a full queue, are passed over.
     /// Works in steps of some hundred, others go on meanwhile; a letter that dies after the call
     /// began
     /// is not taken, also not a second time. Stopped by the token, the callback, a full queue or
@@ -7397,8 +7400,10 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Bring a queue in. The handle serves wq_import_jobs at once and all else after
-    /// wq_import_end.
+    /// Bring a queue in with its schedules, all or none. (If memory runs out while those before
+    /// one that
+    /// is refused are taken away again, the store stops: WQ_E_POISONED.)
+    /// The handle serves wq_import_jobs at once and all else after wq_import_end.
     ///
     /// Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or
     /// the name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
