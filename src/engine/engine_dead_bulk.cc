@@ -285,7 +285,7 @@ Status Engine::dead_bulk(QueueId id, const DeadBulk& bulk, CallOptions& call,
 Status Engine::refuse_replay(const Queue& queue, Job* job) {
   Status status;
   const uint64_t batch = cancelled_batch_of(state_, job->id, nullptr);
-  if (batch != 0) status = batch_is_cancelled(batch);
+  if (batch != 0 && !WQ_PLANTED(cancelled_flow_replayed)) status = batch_is_cancelled(batch);
   const bool full = !queue.has_room(1, job->body.size()) && !WQ_PLANTED(queue_limit_ignored);
   if (status.ok() && full) status = no_room_for_replay();
   if (!status.ok() && !job->place.linked()) {  // read for this call only

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "engine/job_limits.h"
@@ -75,7 +76,7 @@ Result<EndingPage> read_ending(const Store& store, const std::string& lower,
 }  // namespace
 
 bool Engine::cold_expiry_wanted() {
-  return cold_expiry_wait_ms() == 0 && !state_.importing;
+  return cold_expiry_wait_ms() == 0 && !state_.importing && !WQ_PLANTED(cold_expiry_ignored);
 }
 
 int64_t Engine::cold_expiry_wait_ms() {

@@ -151,7 +151,7 @@ uint64_t first_place(const Lane& lane) {
 TurnPicker::TurnPicker(const Lane& level, std::vector<KeyGate*>& picked, int64_t now_ms)
     : picked_(picked), now_ms_(now_ms), level_(level, picked, now_ms), turns_(level.turns.get()) {
   if (turns_) at_ = turns_->ring.front();
-  cold_ = level.unread.front();
+  if (!WQ_PLANTED(unread_line_passed)) cold_ = level.unread.front();
   ended_ = cold_ != nullptr;
 }
 
