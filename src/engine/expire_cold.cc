@@ -129,11 +129,11 @@ Result<bool> Engine::expire_page() {
   const std::string first = pass.lines ? line_key(id, 0, 0, 0) : ready_key(id, 0, 0);
   const std::string last = pass.lines ? line_key(id, UINT64_MAX, UINT8_MAX, UINT64_MAX)
                                       : ready_key(id, UINT8_MAX, UINT64_MAX);
+  const std::string from = pass.after.empty() ? first : pass.after;
   const uint64_t version = store_version_;
   const auto read = [&] {
     MutexGap gap(mutex_);
-    Result<EndingPage> page = read_ending(*store_, pass.after.empty() ? first : pass.after,
-                                          prefix_end(last), ttl_ms, now_ms);
+    Result<EndingPage> page = read_ending(*store_, from, prefix_end(last), ttl_ms, now_ms);
     if (environment_.page_was_read) environment_.page_was_read();
     return page;
   };

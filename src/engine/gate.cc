@@ -364,6 +364,9 @@ void State::settle_line(KeyGate& gate, Lane& line, bool open) {
     unlist(line);
     if (home) list(line, *home, open);
     if (home) settle_unread(line);
+    // The row of the gate names the tenant; that of a line which was read may be another one now.
+    const bool moved = home && old_home && home != old_home;
+    if (moved && gate.queue->next_turn != 0 && !WQ_PLANTED(moved_line_not_stored)) touch(gate);
   }
   for (Lane* lane : {old_home, home == old_home ? nullptr : home}) {
     if (lane) settle_home(*gate.queue, *lane);

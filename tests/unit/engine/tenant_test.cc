@@ -354,6 +354,26 @@ TEST_P(TenantTest, ALeaseOfManyEndsWhereTurnsBegin) {
   }
 }
 
+// Reading the first job of a group gives its tenant a turn. That is no change of the group, but the
+// row of the group names the tenant.
+TEST_P(TenantTest, ATurnThatCameWithAReadOutlivesAReopen) {
+  QueueConfig config;
+  config.group_limit = 2;
+  const QueueId q = harness_.queue("q", config, config_group_limit);
+  push(q, "A", {.tenant = "A", .group = "g"});
+  push(q, "B", {.tenant = "B", .group = "g"});
+  for (const char* payload : {"1", "2", "3"}) push(q, payload, {});
+  EXPECT_EQ(take(q, 1), "A");
+  reopen();  // B is only on the disk now
+  ASSERT_EQ(settle(q, "A", SettleKind::nack, settle_front), Code::ok);
+  EXPECT_EQ(take(q, 2, 1), "1 A");
+  checkpoint();
+  EXPECT_EQ(take(q, 1), "2");  // B was read, and is next
+  reopen();
+  EXPECT_EQ(take(q, 1), "B");
+  harness_.expect_sound();
+}
+
 // The second job of the group is another tenant's, and was left to the disk: the turn is known all
 // the same, and the many jobs of the tenant before it are no reason to wait.
 TEST_P(TenantTest, TheTurnOfAJobOfAGroupIsKnownBeforeItIsRead) {
