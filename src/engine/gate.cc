@@ -551,9 +551,7 @@ std::vector<GateChange> State::take_changed_gates() {
         out_line.lane = {line->priority, line->count > 0 ? line->first_position(0) : 0,
                          line->count};
         out_line.turn = gate->is_tenant() ? line->turn : static_cast<uint64_t>(line->tenants);
-        if (line->home && line->tenants != LineTenants::unread) {
-          out_line.tenant = tenant_of(*line->home);
-        }
+        if (line->home) out_line.tenant = tenant_of(*line->home);
       }
       out.push_back({std::move(key), encode_gate_row(gate->name[0], row)});
     } else if (gate->stored) {

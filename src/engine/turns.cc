@@ -98,6 +98,7 @@ void State::settle_tenant(KeyGate& gate) {
     level.size = level.turn = 0;
   }
   gate.lines.clear();
+  if (gate.stored) touch(gate);  // its row goes as well
   if (!gate.changed) drop_gate(gate);
 }
 
