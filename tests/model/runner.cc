@@ -101,6 +101,7 @@ std::string Runner::start() {
 
 std::string Runner::step(const Op& op) {
   Prng dice(dice_seed(op));
+  page_gap_ = 3;
   checkpoints_seen_ = engine().stats().checkpoints;
   ++ops_[static_cast<size_t>(op.kind)];
   switch (op.kind) {

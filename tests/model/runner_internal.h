@@ -276,7 +276,8 @@ class Runner {
   std::optional<Prng> between_steps_;  // what happens between the steps of the running checkpoint
   std::string between_failure_;
   bool in_checkpoint_ = false;
-  uint64_t pages_read_ = 0;
+  uint64_t page_gap_ = 3;  // see outdate_page()
+  uint64_t pages_left_ = 3;
   uint64_t next_user_data_ = 1;
 
   std::vector<QueueId> all_queues_;  // also deleted ones

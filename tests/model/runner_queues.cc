@@ -222,7 +222,9 @@ std::string Runner::checkpoint(Prng& dice) {
 void Runner::outdate_page() {
   if (in_checkpoint_) return;
   if (setting_.gates != 0 && setting_.flows != 0) return;  // see account_gates()
-  if (++pages_read_ % 3 != 0) return;
+  // Further apart each time within an operation: one that needs many pages at once ends at last.
+  if (--pages_left_ > 0) return;
+  pages_left_ = ++page_gap_;
   in_checkpoint_ = true;
   engine().checkpoint().ignore("a failure poisons the store, and that is seen");
   in_checkpoint_ = false;
