@@ -76,10 +76,11 @@ Result<EndingPage> read_ending(const Store& store, const std::string& lower,
 }  // namespace
 
 bool Engine::cold_expiry_wanted() {
-  return cold_expiry_wait_ms() == 0 && !state_.importing && !WQ_PLANTED(cold_expiry_ignored);
+  return cold_expiry_wait_ms() == 0 && !state_.importing;
 }
 
 int64_t Engine::cold_expiry_wait_ms() {
+  if (WQ_PLANTED(cold_expiry_ignored)) return sleep_ms_max;
   int64_t wait_ms = 0;
   if (!cold_pass_.running) {
     wait_ms = std::max<int64_t>(0, state_.cold_expiry_ms - wall_ms());
