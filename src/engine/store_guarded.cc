@@ -51,21 +51,6 @@ class GuardedCursor final : public Cursor {
   Status refused_;  // once the process is exiting
 };
 
-// In place of a walk that could not begin.
-class RefusedCursor final : public Cursor {
- public:
-  explicit RefusedCursor(Status why) : why_(std::move(why)) {}
-  bool valid() const override { return false; }
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  void next() override {}
-  void seek(std::string_view /*target*/) override {}
-  Status status() const override { return why_; }
-
- private:
-  const Status why_;
-};
-
 class GuardedCheckpoint final : public Checkpoint {
  public:
   explicit GuardedCheckpoint(std::unique_ptr<Checkpoint> checkpoint)
@@ -114,7 +99,7 @@ class GuardedStore final : public Store {
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view upper,
                                bool descending) const override {
     const GateStay stay;
-    if (!stay.ok()) return std::make_unique<RefusedCursor>(stay.status());
+    if (!stay.ok()) return std::make_unique<FailedCursor>(stay.status());
     return std::make_unique<GuardedCursor>(store_->scan(family, lower, upper, descending));
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t expected_rows) override {

@@ -140,21 +140,6 @@ class RocksCursor final : public Cursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
-// After close, or in place of a walk that could not start.
-class FailedCursor final : public Cursor {
- public:
-  explicit FailedCursor(Status status) : status_(std::move(status)) {}
-  bool valid() const override { return false; }
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  void next() override {}
-  void seek(std::string_view /*target*/) override {}
-  Status status() const override { return status_; }
-
- private:
-  Status status_;
-};
-
 // All that are open: their compactions are stopped when the process exits.
 struct OpenDatabases {
   Mutex mutex;  // leaf, but for what RocksDB locks when its work is stopped

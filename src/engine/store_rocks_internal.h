@@ -5,6 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -49,6 +51,21 @@ class ReadFailures {
  private:
   // Relaxed: a walk that is misled is so by a read of its own thread.
   std::atomic<uint64_t> count_{0};
+};
+
+// In place of a walk that could not begin.
+class FailedCursor final : public Cursor {
+ public:
+  explicit FailedCursor(Status status) : status_(std::move(status)) {}
+  bool valid() const override { return false; }
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  void next() override {}
+  void seek(std::string_view /*target*/) override {}
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
 };
 
 struct KeyRange {

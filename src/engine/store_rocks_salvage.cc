@@ -86,20 +86,6 @@ class SalvageCursor final : public Cursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
-class BrokenCursor final : public Cursor {
- public:
-  explicit BrokenCursor(Status status) : status_(std::move(status)) {}
-  bool valid() const override { return false; }
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  void next() override {}
-  void seek(std::string_view /*target*/) override {}
-  Status status() const override { return status_; }
-
- private:
-  Status status_;
-};
-
 class SalvageStore final : public Store {
  public:
   explicit SalvageStore(std::string scratch) : scratch_(std::move(scratch)) {}
@@ -124,7 +110,7 @@ class SalvageStore final : public Store {
   std::unique_ptr<Cursor> scan(Family family, std::string_view lower, std::string_view /*upper*/,
                                bool /*descending*/) const override {
     const Status& broken = broken_[static_cast<size_t>(family)];
-    if (!broken.ok()) return std::make_unique<BrokenCursor>(broken);
+    if (!broken.ok()) return std::make_unique<FailedCursor>(broken);
     return std::make_unique<SalvageCursor>(db_, handles_[static_cast<size_t>(family)], lower);
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t /*rows*/) override {
