@@ -80,6 +80,10 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
   if (stores[0].store) {
     read_meta(*stores[0].store, meta_problem);
     const uint64_t rows = read_jobs(*stores[0].store, 0, job_problem);
+    if (const uint64_t unnamed = count_unnamed(); unnamed > 0 && gaps.empty()) {
+      job_problem = std::to_string(unnamed) + " jobs that the queues count are in none of its tables";
+      gaps.add(0, UINT64_MAX);
+    }
     WQ_TRY(tell_family(visit, Family::meta, queues.size() + (meta ? 1 : 0), meta_problem));
     WQ_TRY(tell_family(visit, Family::job, rows, job_problem));
     WQ_TRY(read_index_families(visit));
@@ -107,6 +111,19 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
   return tell(visit, FindingKind::note,
               std::to_string(jobs.size() - before) +
                   " jobs are known by the tables alone: they may have ended, or gone on");
+}
+
+// Jobs that the rows of the queues count and no table has: the manifest lost the names of tables.
+uint64_t ColdSide::count_unnamed() const {
+  uint64_t unnamed = 0;
+  for (const QueueRow& queue : queues) {
+    for (size_t i = 1; i < job_state_count; ++i) {
+      const auto read = read_counts.find({queue.id, static_cast<JobState>(i)});
+      const uint64_t known = read == read_counts.end() ? 0 : read->second;
+      unnamed += queue.counts[i] - std::min(queue.counts[i], known);
+    }
+  }
+  return unnamed;
 }
 
 // Rows that jobs can be found by; salvage itself reads the jobs only.

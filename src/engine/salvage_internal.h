@@ -110,6 +110,7 @@ struct ColdSide {
   bool read_meta(Store& store, std::string& problem);
   bool take_meta_row(std::string_view key, std::string_view value);
   Status read_schedules(Store& store, const FindingVisitor& visit);
+  uint64_t count_unnamed() const;
   uint64_t read_jobs(Store& store, uint8_t source, std::string& problem);
   bool take_job(Cursor& cursor, uint8_t source);
   bool is_wanted(const JobRow& row, uint8_t source) const;
