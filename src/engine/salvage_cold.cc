@@ -80,10 +80,12 @@ Status ColdSide::read(Io& io, const SalvageOptions& options, const FindingVisito
   if (stores[0].store) {
     read_meta(*stores[0].store, meta_problem);
     const uint64_t rows = read_jobs(*stores[0].store, 0, job_problem);
-    if (const uint64_t unnamed = count_unnamed(); unnamed > 0 && gaps.empty()) {
-      job_problem = std::to_string(unnamed) + " jobs that the queues count are in none of its tables";
-      gaps.add(0, UINT64_MAX);
+    const uint64_t unnamed = gaps.empty() ? count_unnamed() : 0;
+    if (unnamed > 0) {
+      job_problem =
+          std::to_string(unnamed) + " jobs that the queues count are in none of its tables";
     }
+    if (unnamed > 0 || stores[0].is_cut) gaps.add(0, UINT64_MAX);
     WQ_TRY(tell_family(visit, Family::meta, queues.size() + (meta ? 1 : 0), meta_problem));
     WQ_TRY(tell_family(visit, Family::job, rows, job_problem));
     WQ_TRY(read_index_families(visit));

@@ -143,6 +143,7 @@ struct SalvagedStore {
   std::unique_ptr<Store> store;
   std::string note;
   std::string problem;
+  bool is_cut = false;  // there are tables that it does not know
 };
 // By a manifest: exact where it can be read at all. Walks begin at their lower bound and have no
 // upper one.

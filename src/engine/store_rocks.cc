@@ -242,6 +242,7 @@ Status RocksStore::check_families(const rocksdb::DBOptions& db_options, bool& ex
     if (db_options.create_if_missing) return {};
     return Status(Code::not_found, "db: no database in " + core_.options.directory);
   }
+  WQ_TRY(check_current_manifest(*core_.env, core_.options.directory));
   std::vector<std::string> names;
   WQ_TRY(status_from_rocks(
       rocksdb::DB::ListColumnFamilies(db_options, core_.options.directory, &names), "open"));

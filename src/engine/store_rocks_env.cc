@@ -1,4 +1,4 @@
-// The environment that RocksDB's files are touched through. It adds three things.
+// The environment that RocksDB's files are touched through. It adds four things.
 //
 // A barrier of ours. RocksDB syncs a new manifest's bytes, then renames CURRENT to point at it, and
 // syncs the directory only after both: a crash may keep the second name and lose the first, since a
@@ -9,6 +9,8 @@
 // for not there: it removes the files that an ingestion has added. If the record is there after
 // all, the next open misses them and takes the database for damaged. What nothing names goes then.
 //
+// Tables are looked at before RocksDB parses them (rocks_format.h).
+//
 // Reads that failed are counted, for the walks (store_rocks.cc).
 // Thread model: as RocksDB's own, any thread.
 #include <atomic>
@@ -18,9 +20,9 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
-#include "engine/store_rocks_internal.h"
-
 #include "base/planted.h"
+#include "engine/rocks_format.h"
+#include "engine/store_rocks_internal.h"
 
 namespace wq {
 namespace {
@@ -107,6 +109,7 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
                                         rocksdb::IODebugContext* context) override {
     std::unique_ptr<rocksdb::FSRandomAccessFile> file;
     rocksdb::IOStatus status = target()->NewRandomAccessFile(name, options, &file, context);
+    if (status.ok() && name.ends_with(".sst")) status = check(name, *file, options, context);
     if (status.ok()) {
       *out = std::make_unique<CountedFile>(std::move(file), failures_);
     } else {
@@ -147,6 +150,24 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
   }
 
  private:
+  rocksdb::IOStatus check(const std::string& name, const rocksdb::FSRandomAccessFile& file,
+                          const rocksdb::FileOptions& options, rocksdb::IODebugContext* context) {
+    uint64_t size = 0;
+    rocksdb::IOStatus io = target()->GetFileSize(name, options.io_options, &size, context);
+    if (!io.ok()) return io;
+    const auto read = [&](uint64_t offset, size_t bytes, std::string& out) -> Status {
+      out.resize(bytes);
+      rocksdb::Slice got;
+      io = file.Read(offset, bytes, options.io_options, &got, out.data(), context);
+      if (!io.ok()) return Status(Code::io);
+      out.assign(got.data(), got.size());  // it may lie elsewhere
+      return {};
+    };
+    const Status status = check_table(size, read);
+    if (!io.ok() || status.ok()) return io;
+    return rocksdb::IOStatus::Corruption(name, status.message());
+  }
+
   const std::shared_ptr<std::atomic<bool>> manifest_failed_ =
       std::make_shared<std::atomic<bool>>(false);
   const std::shared_ptr<ReadFailures> failures_;
@@ -161,6 +182,16 @@ class NamesFirstEnv final : public rocksdb::EnvWrapper {
 };
 
 }  // namespace
+
+Status check_current_manifest(rocksdb::Env& env, const std::string& directory) {
+  std::string name;
+  std::string bytes;
+  if (!rocksdb::ReadFileToString(&env, directory + "/CURRENT", &name).ok()) return {};
+  if (name.ends_with('\n')) name.pop_back();
+  if (!rocksdb::ReadFileToString(&env, directory + "/" + name, &bytes).ok()) return {};
+  const Status status = check_manifest(as_bytes(bytes));
+  return status.ok() ? status : Status(status.code(), "db: " + name + ": " + status.message());
+}
 
 std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,
                                              std::shared_ptr<ReadFailures> failures) {

@@ -120,6 +120,9 @@ std::unique_ptr<Store> guarded_store(std::unique_ptr<Store> store);
 
 std::unique_ptr<rocksdb::Env> make_rocks_env(rocksdb::Env& base,
                                              std::shared_ptr<ReadFailures> failures);
+// check_manifest() of the manifest that CURRENT names. Other damage of the two is RocksDB's to
+// find.
+Status check_current_manifest(rocksdb::Env& env, const std::string& directory);
 
 // ---- store_rocks_options.cc
 

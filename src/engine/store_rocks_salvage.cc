@@ -86,16 +86,21 @@ class SalvageCursor final : public Cursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+std::unique_ptr<rocksdb::Env> make_salvage_env() {
+  return make_rocks_env(*rocksdb::Env::Default(), std::make_shared<ReadFailures>());
+}
+
 class SalvageStore final : public Store {
  public:
-  explicit SalvageStore(std::string scratch) : scratch_(std::move(scratch)) {}
+  explicit SalvageStore(std::string scratch)
+      : scratch_(std::move(scratch)), env_(make_salvage_env()) {}
   ~SalvageStore() override {
     close().ignore("only read");
     std::error_code error;
     fs::remove_all(scratch_, error);
   }
 
-  Status open(const rocksdb::DBOptions& options, const std::shared_ptr<rocksdb::Cache>& cache);
+  Status open(rocksdb::DBOptions options, const std::shared_ptr<rocksdb::Cache>& cache);
 
   Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
     std::string value;
@@ -135,6 +140,7 @@ class SalvageStore final : public Store {
   void find_broken_tables(const rocksdb::DBOptions& options);
 
   const std::string scratch_;
+  const std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   Status broken_[family_count];
   rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> all_;
@@ -149,8 +155,9 @@ std::optional<Family> family_of(const std::string& name) {
 }
 
 // All families that the manifest names: one that is left out would make the opening fail.
-Status SalvageStore::open(const rocksdb::DBOptions& options,
+Status SalvageStore::open(rocksdb::DBOptions options,
                           const std::shared_ptr<rocksdb::Cache>& cache) {
+  options.env = env_.get();
   std::vector<std::string> names;
   WQ_TRY(status_from_rocks(rocksdb::DB::ListColumnFamilies(options, scratch_, &names), "manifest"));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -274,6 +281,9 @@ SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::
       if (opened.ok()) {
         out.store = std::move(opened).value();
         if (!manifest.empty()) out.note = "read by " + manifest + ", CURRENT is damaged";
+        const Status cut = check_current_manifest(*rocksdb::Env::Default(), scratch);
+        out.is_cut = !cut.ok();
+        if (out.is_cut) out.note = cut.message();
         return out;
       }
       status = opened.take_status();
@@ -295,7 +305,9 @@ SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std
   const auto cache = make_rocks_cache(16ull << 20);
   const auto run = [&]() -> Status {
     WQ_TRY(link_files(directory, scratch, false));
+    const std::unique_ptr<rocksdb::Env> env = make_salvage_env();
     rocksdb::DBOptions options = reading_options(scratch);
+    options.env = env.get();
     options.create_if_missing = true;
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (size_t i = 0; i < family_count; ++i) {

@@ -419,7 +419,8 @@ std::vector<size_t> manifest_records(const ByteVector& bytes) {
   std::vector<size_t> begins;
   for (size_t at = 0; at + 7 <= bytes.size();) {
     begins.push_back(at);
-    at += 7 + std::to_integer<size_t>(bytes[at + 4]) + (std::to_integer<size_t>(bytes[at + 5]) << 8);
+    at +=
+        7 + std::to_integer<size_t>(bytes[at + 4]) + (std::to_integer<size_t>(bytes[at + 5]) << 8);
   }
   return begins;
 }
@@ -440,6 +441,25 @@ TEST(StoreMatrix, EachLengthOfTheManifest) {
     }
   }
   EXPECT_GT(records, family_count);
+  matrix.print();
+}
+
+// No checksum covers the footer of a table: 53 bytes that say where its index is and what kind of
+// checksum its blocks have.
+TEST(StoreMatrix, EachBitOfAFooter) {
+  Prng prng(test_seed());
+  constexpr size_t footer_bytes = 53;
+  const size_t step = scaled<size_t>(97, 1, 211);
+  ColdMatrix matrix;
+  for (const fs::path& file : matrix.files()) {
+    if (kind_of(file) != ".sst") continue;
+    const ByteVector good = read_bytes(file);
+    for (size_t bit = prng.below(step); bit < footer_bytes * 8; bit += step) {
+      ByteVector bytes = good;
+      bytes[good.size() - footer_bytes + bit / 8] ^= std::byte{1} << (bit % 8);
+      matrix.run(file, &bytes, file.filename().string() + " footer bit " + std::to_string(bit));
+    }
+  }
   matrix.print();
 }
 
