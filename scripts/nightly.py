@@ -65,6 +65,14 @@ def fuzz(part, options):
     return ["scripts/fuzz.sh", "build/fuzz", str(seconds), part]
 
 
+def damage(part, options):
+    """Parts are kinds of RocksDB's files, and `rest`."""
+    test = ["build/release/bin/store_matrix_test"]
+    if part == "rest":
+        return [*test, "--gtest_filter=-*.FilesOfTheColdStore"]
+    return ["env", f"WQ_FILES={part}", *test, "--gtest_filter=*.FilesOfTheColdStore"]
+
+
 def valgrind(part, options):
     return ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full",
             "--errors-for-leak-kinds=definite", f"build/release/bin/{part}"]
@@ -105,6 +113,10 @@ JOBS = (
         env={"WQ_SEEDS": "50"}, figures=(("seeds", r"^(\d+) streams of"),)),
     Job("bugs", "release", "bug cases of other queues in their whole quantities",
         each_program("release"), parts=programs_with_labels("bugs"), env=LONG),
+    Job("damage", "release", "each byte of a store's files, footers and lengths damaged, salvaged",
+        damage, parts=lambda preset: [".sst", ".blob", ".log", "MANIFEST", "CURRENT", "OPTIONS",
+                                      "rest"], env=LONG,
+        figures=(("stores", r": (\d+) salvaged"),)),
     Job("fuzz", "fuzz", f"every fuzz target for {FUZZ_S} s",
         fuzz, parts=fuzz_targets, figures=(("inputs", r"number_of_executed_units: *(\d+)"),)),
     Job("valgrind", "release", "unit tests under valgrind", valgrind,

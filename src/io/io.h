@@ -47,6 +47,8 @@ class File {
   // Data, length and all other metadata of the file, but not its name: see Io::sync_dir. A failure
   // is final: the kernel reports it once and drops the bytes, so asking again proves nothing.
   virtual Status sync() = 0;
+  // A hint, after sync(): what the kernel has cached of the file is not needed.
+  virtual void forget_cached() {}
 };
 
 enum class IoKind : uint8_t {

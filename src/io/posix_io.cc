@@ -106,6 +106,10 @@ Status PosixFile::sync() {
   return ::fsync(fd_) == 0 ? Status(Code::ok) : errno_status(path_, "fsync");
 }
 
+void PosixFile::forget_cached() {
+  ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);  // of a hint, a failure is nothing to act on
+}
+
 Result<std::unique_ptr<File>> PosixIo::open(const std::string& path, OpenMode mode) {
   const int fd = open_retrying(path.c_str(), open_flags(mode));
   if (fd < 0) {

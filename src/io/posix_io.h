@@ -22,6 +22,7 @@ class PosixFile final : public File {
   Result<uint64_t> allocated_bytes() override;
   Status resize(uint64_t bytes) override;
   Status sync() override;
+  void forget_cached() override;
   int fd() const { return fd_; }
 
  private:

@@ -113,6 +113,9 @@ void SparePool::drop_unfinished() {
 
 Status SparePool::finish_spare() {
   WQ_TRY(unfinished_->sync());
+  // Zeros written in large pieces are cached in large pieces, and each small write into one of
+  // those costs time in proportion to the piece (ext4, Linux 6.16 and later).
+  unfinished_->forget_cached();
   const std::string path = next_path("");
   WQ_TRY(io_.rename(unfinished_->path(), path));
   unfinished_.reset();

@@ -464,11 +464,11 @@ TEST(StoreMatrix, EachBitOfAFooter) {
 }
 
 TEST(StoreMatrix, FilesOfTheColdStore) {
+  const char* const only = std::getenv("WQ_FILES");  // a part of the names to damage
   Prng prng(test_seed());
   ColdMatrix matrix;
   for (const fs::path& file : matrix.files()) {
     const std::string name = file.filename().string();
-    const char* const only = std::getenv("WQ_FILES");  // a part of the names to damage
     if (only != nullptr && name.find(only) == std::string::npos) continue;
     const ByteVector good = read_bytes(file);
     matrix.run(file, nullptr, name + " removed");
@@ -478,7 +478,7 @@ TEST(StoreMatrix, FilesOfTheColdStore) {
     matrix.run(file, &zeros, name + " zeroed");
     if (good.empty()) continue;
     // In even steps over the file: each kind of block of a table is met.
-    const size_t flips = std::min<size_t>(good.size(), scaled<size_t>(14, SIZE_MAX, 4));
+    const size_t flips = std::min<size_t>(good.size(), scaled<size_t>(14, 10'000, 4));
     for (size_t i = 0; i < flips && !HasFatalFailure(); ++i) {
       const size_t at = i * good.size() / flips + prng.below(good.size() / flips);
       ByteVector bytes = good;
@@ -493,6 +493,7 @@ TEST(StoreMatrix, FilesOfTheColdStore) {
     }
   }
   matrix.print();
+  if (only != nullptr) return;
   const auto& tallies = matrix.tallies();
   for (const char* kind : {".sst", ".blob", ".log", "CURRENT", "MANIFEST", "OPTIONS", "IDENTITY"}) {
     EXPECT_TRUE(tallies.contains(kind)) << kind;
