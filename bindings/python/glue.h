@@ -95,42 +95,48 @@ static void wqpy_payloads(const wq_job *jobs, size_t n, char *to) {
   }
 }
 
+/* `n` acks without a job; for free(). */
+static wq_settle_item *wqpy_acks(size_t n) {
+  const wq_settle_item item = WQ_SETTLE_ITEM_INIT;
+  wq_settle_item *items = calloc(n + 1, sizeof *items);
+  size_t i;
+  for (i = 0; items != NULL && i < n; i++) {
+    items[i] = item;
+    items[i].kind = WQ_SETTLE_ACK;
+  }
+  return items;
+}
+
+/* Settles and frees what wqpy_acks() made. */
+static int32_t wqpy_settle(wq_queue *queue, wq_settle_item *items, size_t n, int32_t *codes,
+                           wq_call *call, wq_error *err) {
+  const int32_t code = wq_settle_many(queue, items, n, sizeof *items, codes, call, err);
+  free(items);
+  return code;
+}
+
 /* Ack `n` jobs of one queue in one change. */
 static int32_t wqpy_ack_tokens(wq_queue *queue, const uint64_t *ids, const uint64_t *generations,
                                size_t n, int32_t *codes, wq_call *call, wq_error *err) {
-  const wq_settle_item item = WQ_SETTLE_ITEM_INIT;
-  wq_settle_item *items = calloc(n + 1, sizeof *items);
-  int32_t code = WQ_E_NO_MEMORY;
+  wq_settle_item *items = wqpy_acks(n);
   size_t i;
-  if (items != NULL) {
-    for (i = 0; i < n; i++) {
-      items[i] = item;
-      items[i].kind = WQ_SETTLE_ACK;
-      items[i].id = ids[i];
-      items[i].generation = generations[i];
-    }
-    code = wq_settle_many(queue, items, n, sizeof *items, codes, call, err);
+  if (items == NULL) return WQ_E_NO_MEMORY;
+  for (i = 0; i < n; i++) {
+    items[i].id = ids[i];
+    items[i].generation = generations[i];
   }
-  free(items);
-  return code;
+  return wqpy_settle(queue, items, n, codes, call, err);
 }
 
 /* Ack the jobs at `n` places of an array, which are of one queue, in one change. */
 static int32_t wqpy_ack_jobs(wq_queue *queue, const wq_job *jobs, const size_t *places, size_t n,
                              int32_t *codes, wq_call *call, wq_error *err) {
-  const wq_settle_item item = WQ_SETTLE_ITEM_INIT;
-  wq_settle_item *items = calloc(n + 1, sizeof *items);
-  int32_t code = WQ_E_NO_MEMORY;
+  wq_settle_item *items = wqpy_acks(n);
   size_t i;
-  if (items != NULL) {
-    for (i = 0; i < n; i++) {
-      items[i] = item;
-      items[i].kind = WQ_SETTLE_ACK;
-      items[i].id = jobs[places[i]].id;
-      items[i].generation = jobs[places[i]].generation;
-    }
-    code = wq_settle_many(queue, items, n, sizeof *items, codes, call, err);
+  if (items == NULL) return WQ_E_NO_MEMORY;
+  for (i = 0; i < n; i++) {
+    items[i].id = jobs[places[i]].id;
+    items[i].generation = jobs[places[i]].generation;
   }
-  free(items);
-  return code;
+  return wqpy_settle(queue, items, n, codes, call, err);
 }
