@@ -22,6 +22,7 @@
 #include "base/planted.h"
 #include "engine/exit_gate.h"
 #include "engine/store_rocks_internal.h"
+#include "engine/thread_room.h"
 
 namespace wq {
 namespace {
@@ -464,6 +465,7 @@ Status RocksStore::close() {
 Result<std::unique_ptr<Store>> open_rocks_store(const StoreOptions& options) {
   const GateStay stay;
   WQ_TRY(stay.status());
+  if (!options.env) WQ_TRY(check_thread_room());
   auto store = std::make_unique<RocksStore>(options);
   WQ_TRY(store->open());
   [[maybe_unused]] static const bool armed = (arm_exit_gate(stop_background_work), true);

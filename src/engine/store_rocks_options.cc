@@ -149,7 +149,9 @@ rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch) {
   rocksdb::DBOptions db;
   db.env = &rocks_env(options);
-  if (options.env) db.max_file_opening_threads = 1;  // one order of reads
+  // The caller's: RocksDB ends the process when it can not start one of its own. And reads have one
+  // order.
+  db.max_file_opening_threads = 1;
   db.create_if_missing = options.create && !options.read_only;
   db.create_missing_column_families = db.create_if_missing;
   db.paranoid_checks = true;

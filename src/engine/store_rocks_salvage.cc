@@ -21,6 +21,7 @@
 #include "base/never_destroyed.h"
 #include "engine/exit_gate.h"
 #include "engine/store_rocks_internal.h"
+#include "engine/thread_room.h"
 
 namespace wq {
 namespace {
@@ -266,8 +267,8 @@ Result<std::unique_ptr<Store>> try_open(const std::string& scratch,
 SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::string& scratch) {
   SalvagedStore out;
   const GateStay stay;
-  if (!stay.ok()) {
-    out.problem = stay.status().message();
+  if (const Status ready = stay.ok() ? check_thread_room() : stay.status(); !ready.ok()) {
+    out.problem = ready.message();
     return out;
   }
   const auto cache = make_rocks_cache(16ull << 20);
@@ -298,8 +299,8 @@ SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::
 SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std::string& scratch) {
   SalvagedStore out;
   const GateStay stay;
-  if (!stay.ok()) {
-    out.problem = stay.status().message();
+  if (const Status ready = stay.ok() ? check_thread_room() : stay.status(); !ready.ok()) {
+    out.problem = ready.message();
     return out;
   }
   const auto cache = make_rocks_cache(16ull << 20);
