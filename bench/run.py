@@ -226,8 +226,7 @@ def parse_arguments():
     parser.add_argument("--record", action="store_true",
                         help="also renew bench/plots and the tables in bench/RESULTS.md")
     parser.add_argument("--bindings", action="store_true",
-                        help="only what each language costs over C; bench/RESULTS.md says how to "
-                             "record it")
+                        help="only what each language costs over C")
     parser.add_argument("--rounds", type=int, default=7, help="with --bindings; default 7")
     parser.add_argument("--scale", type=float, default=1.0,
                         help="with --bindings: so many times the usual jobs")

@@ -145,29 +145,15 @@ impl JobInfo {
 
     /// Job `i` of a batch. `names` are those of the queues that a lease was given.
     pub(crate) fn of_batch(batch: &BatchHandle, i: usize, names: &[&Arc<str>]) -> Result<JobInfo> {
-        JobInfo::read(batch, i, &mut sys::wq_job::init(), names)
-    }
-
-    fn read(
-        batch: &BatchHandle,
-        i: usize,
-        raw: &mut sys::wq_job,
-        names: &[&Arc<str>],
-    ) -> Result<JobInfo> {
-        // SAFETY: a batch that this thread alone reads, and a struct with its size.
-        let code = unsafe { sys::wq_batch_job(batch.0, i, raw) };
-        if code != sys::WQ_OK {
-            return Err(Error::of_code(code));
-        }
-        let headers = (0..raw.headers_count as usize)
-            .map(|h| header_of(batch, i, h))
-            .collect::<Result<Vec<_>>>()?;
+        let mut raw = sys::wq_job::init();
+        let headers = read_raw(batch, i, &mut raw)?;
         // SAFETY: the batch outlives this function, and all bytes are copied.
-        Ok(unsafe { JobInfo::of_raw(raw, headers, names) })
+        Ok(unsafe { JobInfo::of_raw(&raw, headers, names) })
     }
 
     /// # Safety
     /// The batch that the views lead into must be there.
+    #[inline(always)] // it is large: made where it stays, not moved there
     unsafe fn of_raw(raw: &sys::wq_job, headers: Vec<Header>, names: &[&Arc<str>]) -> JobInfo {
         let name = bytes_of(raw.queue_name);
         let known = names.get(raw.queue_index as usize).filter(|known| known.as_bytes() == name);
@@ -224,10 +210,23 @@ impl JobInfo {
         let mut jobs = Vec::with_capacity(count);
         let mut raw = sys::wq_job::init();
         for i in 0..count {
-            jobs.push(make(JobInfo::read(batch, i, &mut raw, names)?, raw.queue_index as usize));
+            let headers = read_raw(batch, i, &mut raw)?;
+            // SAFETY: the batch outlives this function, and all bytes are copied.
+            let info = unsafe { JobInfo::of_raw(&raw, headers, names) };
+            jobs.push(make(info, raw.queue_index as usize));
         }
         Ok(jobs)
     }
+}
+
+/// What a batch tells of its i-th job, and the headers of that.
+fn read_raw(batch: &BatchHandle, i: usize, raw: &mut sys::wq_job) -> Result<Vec<Header>> {
+    // SAFETY: a batch that this thread alone reads, and a struct with its size.
+    let code = unsafe { sys::wq_batch_job(batch.0, i, raw) };
+    if code != sys::WQ_OK {
+        return Err(Error::of_code(code));
+    }
+    (0..raw.headers_count as usize).map(|h| header_of(batch, i, h)).collect()
 }
 
 fn header_of(batch: &BatchHandle, i: usize, h: usize) -> Result<Header> {
