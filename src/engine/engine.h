@@ -678,19 +678,30 @@ class Engine {
   Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
 
   // ---- limits (engine_limits.cc)
+  // What comes in by one change, and what leaves by the same one.
   struct Load {
     uint64_t jobs = 0;
     uint64_t bytes = 0;
+    uint64_t largest_bytes = 0;  // one job of them
+    Leaving leaving = {};
+    std::span<const JobId> replaced = {};  // of `leaving`, those that were there before
+
+    void add(uint64_t size) {
+      ++jobs;
+      bytes += size;
+      largest_bytes = std::max(largest_bytes, size);
+    }
   };
+  static bool has_room(const Queue& queue, const Load& load);
   Status admit_load(const Queue& queue, const Load& load) const WQ_REQUIRES(mutex_);
   Result<bool> make_room(Queue& queue, const Load& load, std::vector<JobId>& dropped)
       WQ_REQUIRES(mutex_);
-  Status drop_for(QueueId queue, const Load& load);
   Status wait_for_room();
   Command& begin_enqueue(QueueId queue, int64_t now_ms, const std::vector<JobId>& dropped)
       WQ_REQUIRES(mutex_);
-  Result<Load> load_of(const Queue& queue, std::span<const std::pair<size_t, size_t>> places,
-                       bool partial, std::span<EnqueueOutcome> outcomes) const WQ_REQUIRES(mutex_);
+  Result<Load> load_of(const Queue& queue, std::span<const JobSpec> specs,
+                       std::span<const std::pair<size_t, size_t>> places, bool partial,
+                       std::span<EnqueueOutcome> outcomes) const WQ_REQUIRES(mutex_);
 
   template <typename Check, typename Change>
   Status with_job(QueueId queue, JobId id, Check&& check, Change&& change);
@@ -754,9 +765,11 @@ class Engine {
   Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
   Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
       WQ_REQUIRES(mutex_);
-  Status enqueue_keyed(QueueId queue, std::span<const JobSpec> specs,
-                       std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
-                       std::span<EnqueueOutcome> outcomes);
+  struct KeyedJobs;
+  Result<size_t> enqueue_keyed(QueueId queue, KeyedJobs& coming, CallOptions& call);
+  Status place_keyed(const Queue& queue, KeyPlan& plan, KeyedJobs& coming, size_t count,
+                     bool each_alone, int64_t now_ms) WQ_REQUIRES(mutex_);
+  Status admit_keyed(Queue& queue, ColdJobs& cold, KeyedJobs& coming) WQ_REQUIRES(mutex_);
   Status admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t& accepted);
   Status enqueue_one(QueueId queue, const JobSpec& spec, CallOptions& call, JobId& id);
   Status replay_keyed(QueueId queue, Token entry, const JobTraits& traits, CallOptions& call);
@@ -772,7 +785,8 @@ class Engine {
   Status admit_batch_job(const char* field, const NextSpec* next);
   // The row of the batch must be known. Batch 0: it joins none.
   Status admit_to_batch(uint64_t batch) const WQ_REQUIRES(mutex_);
-  Status admit_to_batches(std::span<const JobSpec> specs) const WQ_REQUIRES(mutex_);
+  Status admit_to_batches(std::span<const JobSpec> specs, size_t& accepted) const
+      WQ_REQUIRES(mutex_);
   Status make_batches_known(const Command& command) WQ_REQUIRES(mutex_);
   template <typename Body>
   Status with_batch(uint64_t batch, Body&& body);

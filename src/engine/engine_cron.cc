@@ -369,12 +369,14 @@ Status Engine::fire_schedule(std::string_view name, int64_t now_ms) {
     Load load;
     Status refusal;
     for (fitting = 0; fitting < envelopes.size(); ++fitting) {
-      const Load more{load.jobs + 1, load.bytes + envelopes[fitting].size()};
+      Load more = load;
+      more.add(envelopes[fitting].size());
       refusal = admit_load(*queue, more);
       if (!refusal.ok()) break;
       load = more;
     }
-    if (fitting == 0 && !envelopes.empty()) return refusal;
+    if (envelopes.empty()) break;  // all were missed: nothing goes for them
+    if (fitting == 0) return refusal;
     WQ_TRY_SET(room, make_room(*queue, load, dropped));
   }
   if (!dropped.empty()) {

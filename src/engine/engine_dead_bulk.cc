@@ -216,7 +216,7 @@ Status Engine::bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<To
     size_t fitting = 0;
     for (const DeadStep::Found& found : step.found) {
       if (!queue->has_room(load.jobs + 1, load.bytes + found.bytes)) break;
-      load = Load{load.jobs + 1, load.bytes + found.bytes};
+      load.add(found.bytes);
       ++fitting;
     }
     if (fitting < step.found.size()) stop = no_room_for_replay();
@@ -331,6 +331,7 @@ Result<bool> Engine::trim_dead(int64_t now_ms) {
 
 Status Engine::trim_queue(QueueId id, int64_t now_ms) {
   Queue* queue = state_.find_queue(id);
+  queue->dead_due_ms = INT64_MAX;  // noted anew by whoever dies while the letters are read
   DeadStep step;
   step.queue = id;
   step.cursor = queue->dead_low_seq;
@@ -354,10 +355,12 @@ Status Engine::trim_queue(QueueId id, int64_t now_ms) {
     ++going;
   }
   if (going == 0) {
-    const bool ages = config.dead_max_age_ms != 0 && !step.found.empty();
-    queue->dead_due_ms = ages ? step.found[0].died_ms + config.dead_max_age_ms : INT64_MAX;
+    if (config.dead_max_age_ms == 0 || step.found.empty()) return {};
+    const int64_t due_ms = step.found[0].died_ms + config.dead_max_age_ms;
+    queue->dead_due_ms = std::min(queue->dead_due_ms, due_ms);
     return {};
   }
+  queue->dead_due_ms = 0;  // there may be more
   step.found.resize(going);
   queue->dead_low_seq = step.found.back().seq;
   Lsn ignored = 0;

@@ -1,6 +1,8 @@
 // Limits and back-pressure: what a queue takes in (max_depth, max_bytes, full_policy) and what the
 // whole store does (the quota). Only what comes in from outside is limited: a settle, an expiry or
 // a promotion may bring a queue over its limits, and always goes on.
+#include <algorithm>
+
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
@@ -9,8 +11,8 @@
 namespace wq {
 namespace {
 
-uint64_t over(uint64_t there, uint64_t more, uint64_t limit) {
-  return limit != 0 && there + more > limit ? there + more - limit : 0;
+uint64_t over(uint64_t there, uint64_t limit) {
+  return limit != 0 && there > limit ? there - limit : 0;
 }
 
 std::string of_limit(uint64_t there, uint64_t limit) {
@@ -21,30 +23,48 @@ Status full(std::string what) {
   return Status(Code::full, std::move(what));
 }
 
+struct Excess {
+  uint64_t jobs = 0;
+  uint64_t bytes = 0;
+};
+
+// What would be over the limits of the queue with `load`.
+template <typename Load>
+Excess excess_of(const Queue& queue, const Load& load) {
+  return {over(queue.depth() - load.leaving.jobs + load.jobs, queue.config.max_depth),
+          over(queue.depth_bytes() - load.leaving.bytes + load.bytes, queue.config.max_bytes)};
+}
+
 }  // namespace
+
+bool Engine::has_room(const Queue& queue, const Load& load) {
+  const Excess excess = excess_of(queue, load);
+  return excess.jobs == 0 && excess.bytes == 0;
+}
 
 // What an enqueue of `load` answers as far as limits go; changes nothing.
 Status Engine::admit_load(const Queue& queue, const Load& load) const {
   const QueueConfig& config = queue.config;
   const uint64_t quota = options_.quota_bytes;
-  if (quota != 0 && state_.job_bytes() + load.bytes > quota && !WQ_PLANTED(quota_ignored)) {
+  const uint64_t stored = state_.job_bytes() - load.leaving.bytes + load.bytes;
+  if (quota != 0 && stored > quota && !WQ_PLANTED(quota_ignored)) {
     return full("quota_bytes: the store holds " + of_limit(state_.job_bytes(), quota) +
                 " bytes; leases and settles go on");
   }
-  if (queue.has_room(load.jobs, load.bytes) || WQ_PLANTED(queue_limit_ignored)) return {};
-  if (config.max_bytes != 0 && load.bytes > config.max_bytes) {
-    return Status(Code::too_large, "max_bytes: " + std::to_string(load.bytes) +
+  if (has_room(queue, load) || WQ_PLANTED(queue_limit_ignored)) return {};
+  if (config.max_bytes != 0 && load.largest_bytes > config.max_bytes) {
+    return Status(Code::too_large, "max_bytes: " + std::to_string(load.largest_bytes) +
                                        " bytes are more than the queue ever takes, " +
                                        std::to_string(config.max_bytes));
   }
-  const uint64_t jobs_over = over(queue.depth(), load.jobs, config.max_depth);
-  const uint64_t bytes_over = over(queue.depth_bytes(), load.bytes, config.max_bytes);
   // Jobs that are ready may go for newer ones, delayed ones wait for their time.
+  const Excess excess = excess_of(queue, load);
+  const uint64_t ready_bytes = queue.bytes[static_cast<size_t>(JobState::ready)];
   const bool can_drop = config.full_policy == FullPolicy::drop_oldest &&
-                        jobs_over <= queue.count(JobState::ready) &&
-                        bytes_over <= queue.bytes[static_cast<size_t>(JobState::ready)];
+                        excess.jobs <= queue.count(JobState::ready) - load.leaving.ready_jobs &&
+                        excess.bytes <= ready_bytes - load.leaving.ready_bytes;
   if (can_drop) return {};
-  if (jobs_over > 0) {
+  if (excess.jobs > 0) {
     return full("max_depth: " + of_limit(queue.depth(), config.max_depth) + " jobs wait");
   }
   return full("max_bytes: the jobs that wait have " +
@@ -57,15 +77,17 @@ Status Engine::admit_load(const Queue& queue, const Load& load) const {
 // lowered, is brought down in steps of their own.
 Result<bool> Engine::make_room(Queue& queue, const Load& load, std::vector<JobId>& dropped) {
   dropped.clear();
-  if (queue.has_room(load.jobs, load.bytes)) return true;
+  if (has_room(queue, load)) return true;
   if (queue.config.full_policy != FullPolicy::drop_oldest) return true;  // for a planted bug only
-  uint64_t jobs_left = over(queue.depth(), load.jobs, queue.config.max_depth);
-  uint64_t bytes_left = over(queue.depth_bytes(), load.bytes, queue.config.max_bytes);
+  auto [jobs_left, bytes_left] = excess_of(queue, load);
   for (auto lane = queue.lanes.rbegin(); lane != queue.lanes.rend(); ++lane) {
     VictimPicker jobs(**lane);
     while (jobs_left > 0 || bytes_left > 0) {
       const Job* job = jobs.next();
       if (!job) break;
+      if (std::find(load.replaced.begin(), load.replaced.end(), job->id) != load.replaced.end()) {
+        continue;  // it goes anyway
+      }
       if (job->gate && !job->gate->is_tenant() && WQ_PLANTED(parked_jobs_unseen)) continue;
       if (dropped.size() == drop_step_max) {
         Command& command = begin(CommandType::drop_oldest);
@@ -85,19 +107,6 @@ Result<bool> Engine::make_room(Queue& queue, const Load& load, std::vector<JobId
     return false;
   }
   return true;
-}
-
-// Makes room for jobs that come in by a record of their own.
-Status Engine::drop_for(QueueId id, const Load& load) {
-  MutexLock lock(mutex_);
-  std::vector<JobId> dropped;
-  for (bool room = false; !room;) {
-    WQ_TRY_SET(Queue * queue, queue_for(id));
-    WQ_TRY(admit_load(*queue, load));
-    WQ_TRY_SET(room, make_room(*queue, load, dropped));
-  }
-  if (dropped.empty()) return {};
-  return commit(begin_enqueue(id, wall_ms(), dropped)).take_status();
 }
 
 }  // namespace wq

@@ -1,4 +1,6 @@
 // Produce: enqueue, cancel, get.
+#include <algorithm>
+
 #include "engine/admit.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
@@ -20,6 +22,10 @@ std::vector<Bytes> views_of(const std::vector<std::byte>& arena,
   views.reserve(places.size());
   for (const auto& [offset, size] : places) views.emplace_back(arena.data() + offset, size);
   return views;
+}
+
+void tell_refused(std::span<EnqueueOutcome> outcomes, size_t first, Code code) {
+  for (size_t i = first; i < outcomes.size(); ++i) outcomes[i] = EnqueueOutcome{code, 0};
 }
 
 }  // namespace
@@ -48,11 +54,13 @@ Status Engine::admit_jobs(std::span<const JobSpec> specs, int64_t now_ms, size_t
   return {};
 }
 
-Status Engine::admit_to_batches(std::span<const JobSpec> specs) const {
+// `accepted`: as that of admit_jobs().
+Status Engine::admit_to_batches(std::span<const JobSpec> specs, size_t& accepted) const {
   uint64_t last = 0;
-  for (const JobSpec& spec : specs) {
-    if (spec.traits.batch != last) WQ_TRY(admit_to_batch(spec.traits.batch));
-    last = spec.traits.batch;
+  for (accepted = 0; accepted < specs.size(); ++accepted) {
+    const uint64_t batch = specs[accepted].traits.batch;
+    if (batch != last) WQ_TRY(admit_to_batch(batch));
+    last = batch;
   }
   return {};
 }
@@ -75,28 +83,33 @@ Command& Engine::begin_enqueue(QueueId id, int64_t now_ms, const std::vector<Job
   return command;
 }
 
-// How many of the envelopes, from the first on, the queue has room for: all of them, or as many as
-// fit if `partial`; then the outcomes of the others say why not.
-Result<Engine::Load> Engine::load_of(const Queue& queue,
+// How many of the jobs, from the first on, may join their batches and have room in the queue: all
+// of them, or as many as can if `partial`; then the outcomes of the others say why not.
+Result<Engine::Load> Engine::load_of(const Queue& queue, std::span<const JobSpec> specs,
                                      std::span<const std::pair<size_t, size_t>> places,
                                      bool partial, std::span<EnqueueOutcome> outcomes) const {
+  size_t joining = 0;
+  Status refusal = admit_to_batches(specs, joining);
   Load load;
-  for (const auto& [offset, size] : places) load.bytes += size;
-  load.jobs = places.size();
-  Status refusal = admit_load(queue, load);
-  if (refusal.ok()) return load;
+  if (refusal.ok()) {
+    for (const auto& [offset, size] : places) load.add(size);
+    refusal = admit_load(queue, load);
+    if (refusal.ok()) return load;
+  }
   if (!partial) return refusal;
   load = Load{};
-  for (const auto& [offset, size] : places) {
-    const Load more{load.jobs + 1, load.bytes + size};
-    refusal = admit_load(queue, more);
-    if (!refusal.ok()) break;
+  for (const auto& [offset, size] : places.first(joining)) {
+    Load more = load;
+    more.add(size);
+    Status full = admit_load(queue, more);
+    if (!full.ok()) {
+      refusal = std::move(full);
+      break;
+    }
     load = more;
   }
   if (load.jobs == 0) return refusal;
-  for (size_t i = load.jobs; i < outcomes.size(); ++i) {
-    outcomes[i] = EnqueueOutcome{refusal.code(), 0};
-  }
+  tell_refused(outcomes, load.jobs, refusal.code());
   return load;
 }
 
@@ -119,7 +132,8 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
       level = level_for(call, queue->config.durability);
       envelope =
           envelope_encoder_.envelope(spec.headers, spec.payload, spec.backoff, now_ms, spec.traits);
-      const Load load{1, envelope.size()};
+      Load load;
+      load.add(envelope.size());
       WQ_TRY(admit_load(*queue, load));
       if (spec.dry_run) return {};
       WQ_TRY_SET(room, make_room(*queue, load, dropped));
@@ -134,6 +148,23 @@ Status Engine::enqueue(QueueId id, const JobSpec& spec, CallOptions& call, JobId
   return finish(lsn, call, level);
 }
 
+// Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
+struct Engine::KeyedJobs {
+  std::span<const JobSpec> specs;
+  std::vector<Bytes> envelopes;
+  Packer& packer;
+  bool partial = false;
+  std::span<EnqueueOutcome> outcomes = {};
+  Code refusal = Code::ok;  // of those of the call that are not among `specs`
+
+  std::vector<NewJob> jobs = {};
+  Load load = {};
+  size_t accepted = 0;  // of `specs`: those before the first that was refused
+  std::vector<JobId> dropped = {};
+  Lsn lsn = 0;
+  bool again = false;  // the lock was released to make room
+};
+
 Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, bool partial,
                                     CallOptions& call, std::span<EnqueueOutcome> outcomes) {
   WQ_ENTER();
@@ -144,7 +175,7 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   const int64_t now_ms = wall_ms();
   size_t accepted = 0;
   const Status refusal = admit_jobs(specs, now_ms, accepted);
-  for (EnqueueOutcome& outcome : outcomes) outcome = EnqueueOutcome{refusal.code(), 0};
+  tell_refused(outcomes, 0, refusal.code());
   if (!refusal.ok() && (!partial || accepted == 0)) return refusal;
   WQ_TRY(wait_for_space());
 
@@ -167,9 +198,9 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   }
   WQ_TRY(batches.take());
   if (keyed) {
-    const std::vector<Bytes> envelopes = views_of(arena, places);
-    WQ_TRY(enqueue_keyed(id, specs.first(accepted), envelopes, packer, call, outcomes));
-    return accepted;
+    KeyedJobs coming{specs.first(accepted), views_of(arena, places), packer, partial, outcomes,
+                     refusal.code()};
+    return enqueue_keyed(id, coming, call);
   }
   Lsn lsn = 0;
   Durability level = Durability::power;
@@ -179,9 +210,10 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
     for (bool room = false; !room;) {
       WQ_TRY_SET(Queue * queue, queue_for(id));
       WQ_TRY(admit_to_queue(*queue));
-      WQ_TRY(admit_to_batches(specs.first(accepted)));
       level = level_for(call, queue->config.durability);
-      WQ_TRY_SET(const Load load, load_of(*queue, places, partial, outcomes));
+      tell_refused(outcomes, places.size(), refusal.code());  // also if it was told others before
+      const auto good = specs.first(places.size());
+      WQ_TRY_SET(const Load load, load_of(*queue, good, places, partial, outcomes));
       accepted = load.jobs;
       if (specs[0].dry_run) return accepted;
       WQ_TRY_SET(room, make_room(*queue, load, dropped));
@@ -203,63 +235,94 @@ Result<size_t> Engine::enqueue_many(QueueId id, std::span<const JobSpec> specs, 
   return accepted;
 }
 
-// Jobs with keys. One that meets a holder is left out and told as DUPLICATE; the others come in.
-Status Engine::enqueue_keyed(QueueId id, std::span<const JobSpec> specs,
-                             std::span<const Bytes> envelopes, Packer& packer, CallOptions& call,
-                             std::span<EnqueueOutcome> outcomes) {
+// What becomes of the first `count` of them. `each_alone`: the status is that of the first one that
+// there is no room for, which ends it; else of all of them together.
+Status Engine::place_keyed(const Queue& queue, KeyPlan& plan, KeyedJobs& coming, size_t count,
+                           bool each_alone, int64_t now_ms) {
+  coming.jobs.clear();
+  coming.load = Load();
+  const auto admit = [&]() WQ_REQUIRES(mutex_) {
+    coming.load.leaving = plan.leaving();
+    coming.load.replaced = plan.replaced();
+    return admit_load(queue, coming.load);
+  };
+  // A dry run makes no job, so the ids of its own ones are those of nobody.
+  const JobId told_below = coming.specs[0].dry_run ? state_.next_job_id : UINT64_MAX;
+  const auto told = [&](JobId job_id) { return job_id < told_below ? job_id : 0; };
+  size_t& i = coming.accepted;
+  for (i = 0; i < count; ++i) {
+    const JobSpec& spec = coming.specs[i];
+    const Bytes envelope = coming.envelopes[i];
+    NewJob job = new_job_of(spec, state_.next_job_id + coming.jobs.size(), envelope, now_ms);
+    WQ_TRY_SET(const JobId holder, plan.place(spec, job.id, envelope.size(), job.due_ms));
+    if (i < coming.outcomes.size()) {
+      coming.outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, told(holder)}
+                                       : EnqueueOutcome{Code::ok, told(job.id)};
+    }
+    if (holder != 0) continue;  // also if its batch has ended by now
+    WQ_TRY(admit_to_batch(spec.traits.batch));
+    coming.load.add(envelope.size());
+    if (each_alone) WQ_TRY(admit());
+    coming.jobs.push_back(job);
+  }
+  return coming.jobs.empty() ? Status() : admit();
+}
+
+// All of them, or if asked those before the first refusal: they are looked at once more then,
+// without what the refused one would have taken.
+Status Engine::admit_keyed(Queue& queue, ColdJobs& cold, KeyedJobs& coming) {
+  const int64_t now_ms = wall_ms();
+  tell_refused(coming.outcomes, coming.specs.size(), coming.refusal);
+  size_t count = coming.specs.size();
+  for (bool each_alone = false;;) {
+    KeyPlan plan(state_, cold, queue.id, now_ms);
+    const Status refusal = place_keyed(queue, plan, coming, count, each_alone, now_ms);
+    if (!refusal.ok()) {
+      if (!coming.partial) return refusal;
+      if (coming.accepted == count) {  // no room for all of them together
+        each_alone = true;
+        continue;
+      }
+      if (coming.accepted == 0) return refusal;
+      count = coming.accepted;
+      tell_refused(coming.outcomes, count, refusal.code());
+      continue;
+    }
+    if (coming.jobs.empty() || coming.specs[0].dry_run) return {};
+    WQ_TRY_SET(const bool room, make_room(queue, coming.load, coming.dropped));
+    coming.again = !room;
+    if (!room) return {};
+    Command& command = begin_enqueue(queue.id, now_ms, coming.dropped);
+    command.jobs.assign(coming.jobs.begin(), coming.jobs.end());
+    WQ_TRY(coming.packer.bind(command.jobs, queue.name));
+    WQ_TRY_SET(coming.lsn, commit_resident(command, plan.replaced(), cold));
+    wake_for_timers();
+    return {};
+  }
+}
+
+Result<size_t> Engine::enqueue_keyed(QueueId id, KeyedJobs& coming, CallOptions& call) {
   std::vector<std::string> rows;
-  for (const JobSpec& spec : specs) add_key_rows(id, spec.traits, rows);
-  Lsn lsn = 0;
+  for (const JobSpec& spec : coming.specs) add_key_rows(id, spec.traits, rows);
   Durability level = Durability::power;
-  Load missing;  // what there was no room for
   const auto add = [&](ColdJobs& cold) WQ_REQUIRES(mutex_) -> Status {
-    missing = Load();
+    coming.again = false;
     WQ_TRY_SET(Queue * queue, queue_for(id));
     WQ_TRY(admit_to_queue(*queue));
     level = level_for(call, queue->config.durability);
-    Command& command = begin(CommandType::enqueue);
-    command.queue = id;
-    KeyPlan plan(state_, cold, id, command.now_ms);
-    // A dry run makes no job, so the ids of its own ones are those of nobody.
-    const JobId told_below = specs[0].dry_run ? state_.next_job_id : UINT64_MAX;
-    const auto told = [&](JobId job_id) { return job_id < told_below ? job_id : 0; };
-    for (size_t i = 0; i < specs.size(); ++i) {
-      NewJob job = new_job_of(specs[i], state_.next_job_id + command.jobs.size(), envelopes[i],
-                              command.now_ms);
-      WQ_TRY_SET(const JobId holder, plan.place(specs[i], job.id, job.due_ms));
-      if (i < outcomes.size()) {
-        outcomes[i] = holder != 0 ? EnqueueOutcome{Code::duplicate, told(holder)}
-                                  : EnqueueOutcome{Code::ok, told(job.id)};
-      }
-      if (holder != 0) continue;  // also if its batch has ended by now
-      WQ_TRY(admit_to_batch(specs[i].traits.batch));
-      command.jobs.push_back(job);
-    }
-    if (command.jobs.empty()) return {};
-    // One that a debounced job takes the place of makes room for it.
-    Load load{command.jobs.size() - plan.replaced().size(), 0};
-    for (const NewJob& job : command.jobs) load.bytes += job.envelope.size();
-    WQ_TRY(admit_load(*queue, load));
-    if (specs[0].dry_run) return {};
-    if (!queue->has_room(load.jobs, load.bytes)) {
-      missing = load;
-      return {};
-    }
-    WQ_TRY(packer.bind(command.jobs, queue->name));
-    WQ_TRY_SET(lsn, commit_resident(command, plan.replaced(), cold));
-    wake_for_timers();
-    return {};
+    return admit_keyed(*queue, cold, coming);
   };
-  WQ_TRY(with_holders(rows, 0, add));
-  while (missing.bytes != 0) {
-    WQ_TRY(drop_for(id, missing));
+  do {
     WQ_TRY(with_holders(rows, 0, add));
+  } while (coming.again);
+  if (coming.lsn != 0) {
+    WQ_TRY(finish(coming.lsn, call, level));
+    return coming.accepted;
   }
-  if (lsn != 0) return finish(lsn, call, level);
-  if (specs[0].dry_run) return {};
   // Nothing to write, but whoever is told of a holder may rely on it: its record comes first.
-  if (level == Durability::memory) return {};
-  return log_->wait(log_->last_lsn(), level);
+  const bool waits = level != Durability::memory && !coming.specs[0].dry_run;
+  if (waits) WQ_TRY(log_->wait(log_->last_lsn(), level));
+  return coming.accepted;
 }
 
 // One that needs more than the plain path has.

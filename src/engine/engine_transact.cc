@@ -170,18 +170,19 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   WQ_TRY(admit_chain_queues(op.spec));
   WQ_TRY(admit_to_batch(op.spec.traits.batch));
   const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
-  // A transaction drops no job of somebody else's.
-  Load& load = txn.loads[op.queue];
-  ++load.jobs;
-  load.bytes += envelope.size();
-  WQ_TRY(admit_load(*queue, load));
-  if (!queue->has_room(load.jobs, load.bytes)) {
-    return Status(Code::full, "the queue has no room, and a transaction drops no job");
-  }
   NewJob job = new_job_of(op.spec, txn.next_id++, envelope, now_ms);
+  Load& load = txn.loads[op.queue];
   if (op.spec.traits.has_keys()) {
-    WQ_TRY_SET(txn.holder, plan_of(txn, op.queue, now_ms).place(op.spec, job.id, job.due_ms));
+    KeyPlan& plan = plan_of(txn, op.queue, now_ms);
+    WQ_TRY_SET(txn.holder, plan.place(op.spec, job.id, envelope.size(), job.due_ms));
     if (txn.holder != 0 && !WQ_PLANTED(txn_key_unchecked)) return key_is_held(txn.holder);
+    load.leaving = plan.leaving();
+  }
+  // A transaction drops no job of somebody else's.
+  load.add(envelope.size());
+  WQ_TRY(admit_load(*queue, load));
+  if (!has_room(*queue, load)) {
+    return Status(Code::full, "the queue has no room, and a transaction drops no job");
   }
   part_of(txn.enqueues, CommandType::enqueue, op.queue, now_ms).jobs.push_back(job);
   txn.results[i].job_id = job.id;

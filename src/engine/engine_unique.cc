@@ -121,15 +121,15 @@ Status Engine::replay_keyed(QueueId id, Token entry, const JobTraits& traits, Ca
     const JobGlance job = glance(state_, cold, entry.id);
     if (!job.live || job.queue != id) return no_such_job(entry.id);
     if (job.state != JobState::dead || job.generation != entry.generation) return Code::stale;
-    const Job* resident = state_.find(entry.id);
-    const uint64_t bytes = resident ? resident->body.size() : cold.find(entry.id)->body.size();
-    if (!queue->has_room(1, bytes) && !WQ_PLANTED(queue_limit_ignored)) return no_room_for_replay();
     Command& command = begin(CommandType::dead_replay);
     command.first_generation = state_.next_generation;
     WQ_TRY_SET(const KeyRow row, holder_of(state_, cold, row_key, command.now_ms));
     if (row.holder != 0 && !WQ_PLANTED(replay_takes_a_held_key)) return key_is_held(row.holder);
     const uint64_t batch = cancelled_batch_of(state_, entry.id, cold.find(entry.id));
     if (batch != 0) return batch_is_cancelled(batch);
+    const Job* resident = state_.find(entry.id);
+    const uint64_t bytes = resident ? resident->body.size() : cold.find(entry.id)->body.size();
+    if (!queue->has_room(1, bytes) && !WQ_PLANTED(queue_limit_ignored)) return no_room_for_replay();
     command.queue = id;
     SettleItem& item = command.settles.emplace_back();
     item.id = entry.id;
@@ -146,7 +146,9 @@ Status Engine::replay_keyed(QueueId id, Token entry, const JobTraits& traits, Ca
 Status Engine::make_keys_known(const Command& command) {
   WQ_TRY_SET(const std::vector<std::string> rows, key_rows_of(state_, command));
   for (const std::string& row_key : rows) WQ_TRY(make_row_known(Family::unique, row_key));
-  if (command.type != CommandType::enqueue) return {};
+  const bool new_jobs =
+      command.type == CommandType::enqueue || command.type == CommandType::drop_oldest;
+  if (!new_jobs) return {};
   for (const std::string& row_key : rows) {
     if (parse_key_row_key(row_key)->kind != KeyKind::debounce) continue;
     WQ_TRY(make_waiting_holder_resident(row_key, command.now_ms));

@@ -59,7 +59,23 @@ Result<KeyRow> KeyPlan::holder(const std::string& row_key) {
   return holder_of(state_, cold_, row_key, now_ms_);
 }
 
-Result<JobId> KeyPlan::place(const JobSpec& spec, JobId id, int64_t& due_ms) {
+// The holder of a debounce key: it waits, or would not hold it any more.
+void KeyPlan::replace(JobId id) {
+  ++leaving_.jobs;
+  if (const auto own = debounced_bytes_.find(id); own != debounced_bytes_.end()) {
+    leaving_.bytes += own->second;
+    return;
+  }
+  replaced_.push_back(id);
+  const Job* job = state_.find(id);
+  const uint64_t bytes = job ? job->body.size() : cold_.find(id)->body.size();
+  leaving_.bytes += bytes;
+  if (glance(state_, cold_, id).state != JobState::ready) return;
+  ++leaving_.ready_jobs;
+  leaving_.ready_bytes += bytes;
+}
+
+Result<JobId> KeyPlan::place(const JobSpec& spec, JobId id, uint64_t bytes, int64_t& due_ms) {
   const JobTraits& traits = spec.traits;
   std::string idempotency_row;
   if (!traits.idempotency_key.empty()) {
@@ -74,9 +90,8 @@ Result<JobId> KeyPlan::place(const JobSpec& spec, JobId id, int64_t& due_ms) {
     if (traits.key_rule == KeyRule::debounce) {
       if (before.holder != 0) mine.until_ms = before.until_ms;
       due_ms = std::min(now_ms_ + spec.debounce_ms, mine.until_ms);
-      if (cold_.find(before.holder) && !state_.find(before.holder)) {
-        replaced_.push_back(before.holder);
-      }
+      if (before.holder != 0) replace(before.holder);
+      debounced_bytes_[id] = bytes;
     } else if (before.holder != 0 && !ending_.contains(before.holder)) {
       return before.holder;
     }

@@ -59,21 +59,32 @@ Result<JobId> named_holder(const State& state, const std::string& row_key);
 Result<KeyRow> holder_of(const State& state, ColdJobs& cold, const std::string& row_key,
                          int64_t now_ms);
 
+// Jobs that wait, and leave with the same command.
+struct Leaving {
+  uint64_t jobs = 0;
+  uint64_t bytes = 0;
+  uint64_t ready_jobs = 0;  // of them, ready ones
+  uint64_t ready_bytes = 0;
+};
+
 class KeyPlan {
  public:
   KeyPlan(const State& state, ColdJobs& cold, QueueId queue, int64_t now_ms)
       : state_(state), cold_(cold), queue_(queue), now_ms_(now_ms) {}
 
   // The job that holds a key of this one; 0: it may come in as `id`, and takes its keys. Sets the
-  // due time of a debounced one.
-  Result<JobId> place(const JobSpec& spec, JobId id, int64_t& due_ms);
+  // due time of a debounced one. `bytes`: of its envelope.
+  Result<JobId> place(const JobSpec& spec, JobId id, uint64_t bytes, int64_t& due_ms);
   // The job is acked by the same record, behind the new jobs: its unique key is free for them.
   void end(JobId id) { ending_.insert(id); }
-  // Stored jobs whose place is taken.
+  // Jobs that wait and whose place is taken.
   const std::vector<JobId>& replaced() const { return replaced_; }
+  // What leaves the queue with them, and with jobs of this command that others of it replace.
+  const Leaving& leaving() const { return leaving_; }
 
  private:
   Result<KeyRow> holder(const std::string& row_key);
+  void replace(JobId id);
 
   const State& state_;
   ColdJobs& cold_;
@@ -81,6 +92,8 @@ class KeyPlan {
   int64_t now_ms_;
   std::unordered_map<std::string, KeyRow> taken_;  // by jobs of this command
   std::vector<JobId> replaced_;
+  std::unordered_map<JobId, uint64_t> debounced_bytes_;  // of jobs of this command
+  Leaving leaving_;
   std::unordered_set<JobId> ending_;
 };
 

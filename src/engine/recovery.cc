@@ -322,9 +322,12 @@ Status Engine::make_resident(const Command& command) {
     case CommandType::expire_jobs:
     case CommandType::overlap:
     case CommandType::reprioritise:
-    case CommandType::drop_oldest:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return make_batches_known(command);
+    case CommandType::drop_oldest:
+      for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
+      WQ_TRY(make_batches_known(command));
+      return make_keys_known(command);
     case CommandType::dead_replay:
     case CommandType::dead_remove:
     case CommandType::dead_drop:

@@ -144,8 +144,8 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::dead_drop:
       return on_dead(command, lsn);
     case CommandType::drop_oldest:
-      on_ids(command, lsn);
-      return on_enqueue(command, lsn);
+      on_enqueue(command, lsn);  // first, as in apply: what a drop sets off has a later id
+      return on_ids(command, lsn);
     case CommandType::import_begin:
     case CommandType::import_queue:
     case CommandType::import_jobs:

@@ -153,6 +153,7 @@ Result<std::vector<std::string>> key_rows_of(const State& state, const Command& 
   };
   switch (command.type) {
     case CommandType::enqueue:
+    case CommandType::drop_oldest:
       for (const NewJob& job : command.jobs) WQ_TRY(add(job.envelope));
       break;
     case CommandType::import_jobs:

@@ -129,6 +129,7 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
   const Result<QueueConfig> config = engine.config(id);
   if (!config.ok()) return what + config.status().message();
   WQ_SAME_OR_SAY(compare_config(queue.name, config.value(), queue.config));
+  uint64_t bytes[job_state_count] = {};
   // Jobs first: reading the statistics brings the head of the queue into memory.
   for (const auto& [job_id, job] : queue.jobs) {
     const Result<JobView> view = engine.get(id, job_id);
@@ -136,12 +137,14 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
     WQ_SAME_OR_SAY(compare_stop(where(queue, job), view.value(), model, job));
     WQ_SAME(what + "queue_name", view.value().queue_name, queue.name);
     WQ_SAME_OR_SAY(compare_view(view.value(), queue, job, now));
+    bytes[number(job.state)] += view.value().body.size();
   }
   const Result<QueueStats> stats = engine.queue_stats(id);
   if (!stats.ok()) return what + stats.status().message();
   for (size_t i = 1; i < job_state_count; ++i) {
     WQ_SAME(what + "jobs in state " + std::to_string(i), stats.value().counts[i],
             queue.count(static_cast<JobState>(i)));
+    WQ_SAME(what + "bytes in state " + std::to_string(i), stats.value().bytes[i], bytes[i]);
   }
   WQ_SAME_OR_SAY(compare_totals(queue.name, stats.value().totals, queue.totals));
   WQ_SAME_OR_SAY(compare_gate_stats(stats.value(), queue, now));

@@ -189,7 +189,9 @@ std::string compare_schedules(Engine& engine, const Model& model) {
     WQ_SAME(what + "created_ms", view.state.created_ms, schedule.created_ms);
     WQ_SAME(what + "fired", view.state.fired, schedule.fired);
     WQ_SAME(what + "missed", view.state.missed, schedule.missed);
-    WQ_SAME(what + "problem", view.problem, std::string());
+    // What is said while the queue is full stays until a slot runs.
+    const bool may_wait = model.queues.at(schedule.queue).was_limited;
+    if (!may_wait) WQ_SAME(what + "problem", view.problem, std::string());
     const Result<CronRow> row = decode_cron_row(as_bytes(view.row));
     if (!row.ok()) return what + row.status().message();
     WQ_SAME(what + "catch_up", row.value().catch_up, schedule.catch_up);
@@ -249,9 +251,19 @@ DueWork due_work(Engine& engine, Model& model, Now now) {
   }
   for (const std::string& name : model.due_schedules(now.wall_ms)) {
     const Result<CronView> view = engine.cron_get(name);
-    if (!view.ok() || view.value().state.next_due_ms != model.schedules.at(name).next_due_ms) {
-      out.fired.push_back(name);
+    const int64_t next_due_ms = view.ok() ? view.value().state.next_due_ms : INT64_MAX;
+    if (next_due_ms != model.schedules.at(name).next_due_ms) {
+      out.fired.push_back({name, next_due_ms});
     }
+  }
+  for (const auto& [id, queue] : model.queues) {
+    const size_t over = Model::over_dead_caps(queue, now);
+    std::vector<JobId> gone;
+    for (size_t i = 0; i < over; ++i) {
+      if (engine.get(id, queue.dead[i]).status().code() != Code::not_found) break;
+      gone.push_back(queue.dead[i]);
+    }
+    if (!gone.empty()) out.dead_dropped[id] = std::move(gone);
   }
   return out;
 }
@@ -259,7 +271,14 @@ DueWork due_work(Engine& engine, Model& model, Now now) {
 void DueWork::apply(Model& model, Now now) const {
   model.promote(promoted, now);
   model.end_overdue(ended, now);
-  for (const std::string& name : fired) model.fire(name, now);
+  for (const auto& [name, next_due_ms] : fired) {
+    // A full queue takes some of the slots, and more of them when it has dropped jobs for those.
+    const Schedule& schedule = model.schedules.at(name);
+    do {
+      if (!model.fire(name, now)) break;
+    } while (schedule.next_due_ms <= now.wall_ms && schedule.next_due_ms < next_due_ms);
+  }
+  for (const auto& [queue, letters] : dead_dropped) model.drop_dead(queue, letters, now);
 }
 
 }  // namespace wq::model

@@ -2,7 +2,9 @@
 // model holds. As in compare.h: the first difference as one line, or nothing.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "model/model.h"
@@ -31,13 +33,21 @@ std::string compare_flows(Engine& engine, const Model& model, Now now);
 
 // What of the work that is due the engine has done already: delayed jobs become ready in due order,
 // and those that it holds in memory go first; then jobs end that did not start in time, but for
-// those that are only on the disk behind others; then the slots of schedules run.
+// those that are only on the disk behind others; then the slots of schedules run. Dead letters over
+// the caps go meanwhile.
 struct DueWork {
+  struct Fired {
+    std::string name;
+    int64_t next_due_ms = 0;
+  };
   size_t promoted = 0;
   std::vector<Pick> ended;
-  std::vector<std::string> fired;
+  std::vector<Fired> fired;
+  std::map<QueueId, std::vector<JobId>> dead_dropped;
 
-  bool any() const { return promoted != 0 || !ended.empty() || !fired.empty(); }
+  bool any() const {
+    return promoted != 0 || !ended.empty() || !fired.empty() || !dead_dropped.empty();
+  }
   void apply(Model& model, Now now) const;
 };
 DueWork due_work(Engine& engine, Model& model, Now now);

@@ -107,6 +107,7 @@ void Model::configure(QueueId queue, const QueueConfig& config) {
   const uint64_t version = queues.at(queue).config.version;
   queues.at(queue).config = config;
   queues.at(queue).config.version = version + 1;
+  queues.at(queue).was_limited |= config.max_depth != 0;
 }
 
 QueueId Model::id_of(const Queue& queue) const {

@@ -1,7 +1,8 @@
 // The reference model: what SPEC.md says about jobs and queues, in the most naive form there is.
 // Maps and vectors, no log, no store, no clock, no memory limit. It knows ids, generations and
 // times only from what it is told, so that it can follow the engine over any history, also through
-// a crash. Keys are in model_keys.cc, chains, batches and limits in model_flow.cc, kv rows, history
+// a crash. Keys are in model_keys.cc, chains, batches and limits of jobs in
+// model_flow.cc, limits of queues in model_limits.cc, kv rows, history
 // and schedules in model_rows.cc. It was written from SPEC.md and wq.h alone and shares no code
 // with the engine beyond the plain types that name things (engine/types.h). Thread model: plain
 // data.
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +68,7 @@ struct Queue {
   std::map<uint8_t, std::vector<JobId>> ready;  // by priority; the next to be leased is first
   std::vector<JobId> dead;                      // the first to have died is first
   std::vector<Done> done;                       // the first to be acked is first
+  bool was_limited = false;                     // it has had a max_depth
   GateState gates;
 
   uint64_t count(JobState state) const;
@@ -76,6 +79,23 @@ struct Pick {
   QueueId queue = 0;
   JobId id = 0;
 };
+
+// What comes in by one change, and what leaves for it: jobs that debounced ones take the place of.
+struct Intake {
+  uint64_t jobs = 0;
+  uint64_t bytes = 0;
+  uint64_t largest_bytes = 0;
+  std::set<JobId> replaced;
+
+  void add(uint64_t size) {
+    ++jobs;
+    bytes += size;
+    largest_bytes = std::max(largest_bytes, size);
+  }
+};
+
+// The sizes of jobs, as they are told.
+using Sizes = std::map<JobId, uint64_t>;
 
 // A job that a lease may come to next. `blocked`: it does not wait for its group, which is full, so
 // it is released or skipped, and the next one is looked for.
@@ -140,6 +160,15 @@ class Model {
   void replay(QueueId queue, JobId id, Generation generation, Now now);
   void remove_dead(QueueId queue, JobId id, Now now);
 
+  // ---- limits of a queue (model_limits.cc)
+  // Whether there is room, and which jobs go for it. Sizes are only looked at under max_bytes.
+  Code admit(const Queue& queue, const Intake& in, const Sizes& sizes,
+             std::vector<JobId>* dropped) const;
+  void drop(QueueId queue, const std::vector<JobId>& jobs, Now now);
+  // How many dead letters, the oldest, are over the caps.
+  static size_t over_dead_caps(const Queue& queue, Now now);
+  void drop_dead(QueueId queue, const std::vector<JobId>& letters, Now now);
+
   // ---- keys
   // 0: nobody.
   JobId holder(const KeyName& key, Now now) const;
@@ -168,7 +197,8 @@ class Model {
   void doubt_history(Queue& queue, Now now);
   // The schedules that are due, in the order in which they run.
   std::vector<std::string> due_schedules(int64_t wall_ms) const;
-  void fire(const std::string& name, Now now);
+  // Once, as many slots as there is room for; false: for none.
+  bool fire(const std::string& name, Now now);
 
   // ---- time
   std::vector<Pick> expired(int64_t run_ms);  // leases past their deadline, earliest first

@@ -67,8 +67,8 @@ std::vector<std::string> Model::due_schedules(int64_t wall_ms) const {
 }
 
 // The newest slots run: those of the catch-up, and one that is no more than 10 s late in any case.
-// Of a disabled queue they are all missed.
-void Model::fire(const std::string& name, Now now) {
+// Of a disabled queue they are all missed; those that a full one has no room for stay due.
+bool Model::fire(const std::string& name, Now now) {
   constexpr int64_t on_time_ms = 10'000;
   constexpr uint64_t counted_max = 2'001;  // more missed ones are not counted
   Schedule& schedule = schedules.at(name);
@@ -80,22 +80,36 @@ void Model::fire(const std::string& name, Now now) {
   uint64_t running = std::min<uint64_t>(due, std::max(schedule.catch_up, on_time ? 1u : 0u));
   Queue& queue = queues.at(schedule.queue);
   if (queue.config.status == QueueStatus::disabled) running = 0;
+  const auto slot_ms = [&](uint64_t i) {
+    return newest_ms - static_cast<int64_t>(running - 1 - i) * schedule.every_ms;
+  };
+  Intake in;
+  std::vector<JobId> dropped;
+  for (; in.jobs < running; ++in.jobs) {
+    std::vector<JobId> more;
+    Intake with_next = in;
+    ++with_next.jobs;
+    if (admit(queue, with_next, {}, &more) != Code::ok) break;
+    dropped = std::move(more);
+  }
+  if (in.jobs == 0 && running != 0) return false;
+  drop(schedule.queue, dropped, now);
   schedule.missed += std::min(due, counted_max) - running;
-  schedule.fired += running;
+  schedule.fired += in.jobs;
   const JobId first = next_id;
-  reserve(first + running - 1);
-  for (uint64_t i = 0; i < running; ++i) {
-    const int64_t slot_ms = newest_ms - static_cast<int64_t>(running - 1 - i) * schedule.every_ms;
+  reserve(first + in.jobs - 1);
+  for (uint64_t i = 0; i < in.jobs; ++i) {
     Spec spec;
     spec.payload = schedule.payload;
     spec.priority = schedule.priority;
     spec.max_attempts = schedule.max_attempts;
     spec.headers.emplace_back("wq-schedule", name);
-    spec.headers.emplace_back("wq-slot-ms", std::to_string(slot_ms));
+    spec.headers.emplace_back("wq-slot-ms", std::to_string(slot_ms(i)));
     enqueue(schedule.queue, first + i, spec, now);
   }
-  schedule.last_slot_ms = newest_ms;
-  schedule.next_due_ms = newest_ms + schedule.every_ms;
+  schedule.last_slot_ms = in.jobs == 0 ? newest_ms : slot_ms(in.jobs - 1);
+  schedule.next_due_ms = schedule.last_slot_ms + schedule.every_ms;
+  return true;
 }
 
 }  // namespace wq::model

@@ -91,7 +91,10 @@ Counts run_streams(std::optional<uint32_t> store, size_t streams, size_t ops) {
 bool is_by_luck(Rare rare) {
   return rare == Rare::swept_after_crash || rare == Rare::due_work_recovered_in_part ||
          rare == Rare::replay_met_holder || rare == Rare::worker_told_to_stop ||
-         rare == Rare::torn_tail;
+         rare == Rare::torn_tail || rare == Rare::drop_ended_a_batch ||
+         rare == Rare::drop_cut_a_chain || rare == Rare::slot_dropped_a_job ||
+         rare == Rare::slot_waited_for_room || rare == Rare::debounced_in_full_queue ||
+         rare == Rare::txn_met_full_queue;
 }
 
 TEST(Model, SimulatedDisk) {

@@ -127,6 +127,7 @@ std::string Runner::step(const Op& op) {
     case OpKind::cron_put:
     case OpKind::cron_remove:
     case OpKind::cron_pause:
+    case OpKind::limit_config:
       return step_flows(op, dice);
     case OpKind::advance:
       return advance(dice);

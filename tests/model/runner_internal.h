@@ -144,8 +144,15 @@ class Runner {
   Code expected_code(QueueId queue, const Known& token);
   bool same_code(QueueId queue, const Known& token, Code got, Code expected);
   Spec random_spec(Prng& dice, const Queue* queue);  // null: there is no such queue
-  Code expected_enqueue(QueueId id, std::span<const Spec> specs,
-                        std::vector<std::optional<Holder>>& holders);
+  // What a call with new jobs meets, as far as it is known before.
+  struct Coming {
+    std::vector<std::optional<Holder>> holders;   // of the keys that each names
+    std::vector<std::optional<Holder>> replaced;  // whose place each takes
+    size_t good = 0;                              // before the first refusal
+    Code refusal = Code::ok;                      // of that one
+    std::vector<JobId> dropped;
+  };
+  Code expected_enqueue(QueueId id, std::span<const Spec> specs, bool partial, Coming& coming);
   void told_of_holder(const CallOptions& call, Durability standard, Lsn last);
   std::string new_job(QueueId queue, JobId id, const Spec& spec);
 
@@ -171,6 +178,8 @@ class Runner {
     KeyPlan(const Model& model, Now now) : model_(model), now_(now) {}
     std::optional<Holder> place(QueueId queue, const Keys& keys, size_t index);
     void end(JobId id) { ending_.insert(id); }
+    // Whose place the one that was placed last takes.
+    const std::optional<Holder>& replaced() const { return replaced_; }
 
    private:
     std::optional<Holder> holder(const KeyName& key) const;
@@ -178,6 +187,7 @@ class Runner {
     Now now_;
     std::map<KeyName, Holder> taken_;
     std::set<JobId> ending_;
+    std::optional<Holder> replaced_;
   };
   std::string step_flows(const Op& op, Prng& dice);
   void add_keys(Prng& dice, Spec& spec);
@@ -189,6 +199,20 @@ class Runner {
   std::string key_release(Prng& dice);
   void note_duplicate(const Keys& keys, const Holder& holder);
   void note_debounced(QueueId queue, const Spec& spec);
+
+  // ---- limits of queues (runner_limits.cc)
+  std::string limit_config(Prng& dice);
+  uint64_t size_of(const Spec& spec);
+  void learn_sizes(QueueId queue);
+  Intake intake_of(QueueId queue, std::span<const Spec> specs, const Coming& coming);
+  Code find_room(QueueId queue, std::span<const Spec> specs, bool partial, Coming& coming);
+  std::string came_in(QueueId id, Lsn lsn, Lsn before, const std::vector<JobId>& ids,
+                      const std::vector<Spec>& taken, Coming& coming);
+  std::string learn_dropped(QueueId queue, Coming& coming);
+  bool has_room_for_replay(QueueId queue, JobId job);
+  void note_full(const Queue& queue, Code code);
+  void note_dropped(QueueId queue, const std::vector<JobId>& dropped);
+  std::string at_rest();
 
   // ---- limits, chains, batches (runner_flow.cc)
   void add_flows(Prng& dice, Spec& spec);
@@ -238,6 +262,7 @@ class Runner {
   struct TxnPlan;
   void plan_transaction(Prng& dice, TxnPlan& plan);
   Code txn_code(TxnPlan& plan, size_t i);
+  Code txn_room(TxnPlan& plan, size_t i);
   std::string commit_transaction(TxnPlan& plan, const CallOptions& call,
                                  std::span<const TxnResult> results);
 
@@ -288,6 +313,7 @@ class Runner {
   QueueId max_queue_ = 0;
   QueueId probe_ = 0;  // with threads: an empty queue, to lease from when time has passed
   uint64_t made_ = 0;
+  Sizes sizes_;                    // of jobs, as the engine told them
   int64_t wall_max_ms_ = 0;        // the latest that the wall clock has been
   uint64_t checkpoints_seen_ = 0;  // when the operation began
   ResidencyStats residency_;

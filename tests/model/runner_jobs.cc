@@ -60,6 +60,8 @@ Spec Runner::random_spec(Prng& dice, const Queue* queue) {
   if (dice.below(5) == 0) spec.backoff = random_config(dice).backoff;
   if (queue && setting_.gates != 0) add_gates(dice, spec);
   if (setting_.flows != 0) add_flows(dice, spec);
+  // The size of one with a chain is not known beforehand.
+  if (queue && queue->config.max_bytes != 0) spec.flow.chain.clear();
   return spec;
 }
 
@@ -72,10 +74,9 @@ std::string Runner::new_job(QueueId queue, JobId id, const Spec& /*spec*/) {
   return {};
 }
 
-// What a call with these jobs is answered with. `holders`: of the keys that they meet, one for
-// each.
-Code Runner::expected_enqueue(QueueId id, std::span<const Spec> specs,
-                              std::vector<std::optional<Holder>>& holders) {
+// What a call with these jobs is answered with. `coming`: what becomes of each of them.
+Code Runner::expected_enqueue(QueueId id, std::span<const Spec> specs, bool partial,
+                              Coming& coming) {
   const Queue* queue = live_.find(id);
   for (const Spec& spec : specs) {
     if (chain_code(spec) != Code::ok) return Code::not_found;
@@ -85,15 +86,21 @@ Code Runner::expected_enqueue(QueueId id, std::span<const Spec> specs,
   KeyPlan plan(live_, now());
   bool all_met = true;
   for (size_t i = 0; i < specs.size(); ++i) {
-    holders.push_back(plan.place(id, specs[i].keys, i));
-    if (holders.back()) continue;
-    all_met = false;
+    coming.holders.push_back(plan.place(id, specs[i].keys, i));
+    coming.replaced.push_back(plan.replaced());
+    if (coming.holders.back()) continue;
     if (const Code code = batch_code(specs[i].flow.batch); code != Code::ok) {
       note_rare(Rare::batch_refused);
-      return code;
+      if (!partial || i == 0) return code;
+      note_rare(Rare::taken_up_to_a_batch);
+      coming.refusal = code;
+      specs = specs.first(i);
+      break;
     }
+    all_met = false;
   }
-  return all_met ? Code::duplicate : Code::ok;
+  coming.good = specs.size();
+  return all_met ? Code::duplicate : find_room(id, specs, partial, coming);
 }
 
 // Nothing was written, but the record of the holder is as durable as was asked for.
@@ -106,26 +113,26 @@ std::string Runner::enqueue(Prng& dice) {
   const Spec spec = random_spec(dice, live_.find(id));
   WQ_SAME_OR_SAY(learn_keys(id, spec.keys));
   WQ_SAME_OR_SAY(learn_batch(spec.flow.batch));
+  learn_sizes(id);
   const EngineSpec given(spec);
   CallOptions call = make_call(dice);
   const Lsn before = last_lsn();
   Queue* queue = live_.find(id);
   JobId job = 0;
   const Status status = engine().enqueue(id, given.spec, call, job);
-  std::vector<std::optional<Holder>> holders;
-  const Code expected = expected_enqueue(id, std::span(&spec, 1), holders);
+  Coming coming;
+  const Code expected = expected_enqueue(id, std::span(&spec, 1), false, coming);
   if (status.code() != expected) return wrong_code("enqueue", status.code(), expected);
   if (expected == Code::duplicate) {
-    WQ_SAME("holder of the key", job, holders[0]->id);
-    note_duplicate(spec.keys, *holders[0]);
+    WQ_SAME("holder of the key", job, coming.holders[0]->id);
+    note_duplicate(spec.keys, *coming.holders[0]);
     told_of_holder(call, queue->config.durability, before);
   }
   if (expected != Code::ok) return expect_written(before, 0);
   WQ_SAME_OR_SAY(new_job(id, job, spec));
   note_debounced(id, spec);
   acknowledged(call, queue->config.durability);
-  changed(call.lsn, [=, at = now()](Model& model) { model.enqueue(id, job, spec, at); });
-  return expect_written(before, 1);
+  return came_in(id, call.lsn, before, {job}, {spec}, coming);
 }
 
 std::string Runner::enqueue_many(Prng& dice) {
@@ -134,6 +141,7 @@ std::string Runner::enqueue_many(Prng& dice) {
   const bool partial = dice.below(3) == 0;
   // One of them may be refused.
   const size_t bad = dice.below(4) == 0 ? dice.below(count) : count;
+  learn_sizes(id);
   std::vector<Spec> specs;
   specs.reserve(count);  // what is given points into it
   std::deque<EngineSpec> given;
@@ -148,19 +156,20 @@ std::string Runner::enqueue_many(Prng& dice) {
   if (bad < count) passed[bad].delay_ms = -7;
   size_t good = 0;  // before the first refusal
   while (good < bad && good < count && chain_code(specs[good]) == Code::ok) ++good;
-  const Code refusal = good < bad ? Code::not_found : Code::invalid;
+  Code refusal = good < bad ? Code::not_found : Code::invalid;
   std::vector<EnqueueOutcome> outcomes(count);
   CallOptions call = make_call(dice);
   const Lsn before = last_lsn();
   Queue* queue = live_.find(id);
   const Result<size_t> accepted = engine().enqueue_many(id, passed, partial, call, outcomes);
-  std::vector<std::optional<Holder>> holders;
+  Coming coming;
   Code expected = refusal;
   if (good == count || (partial && good > 0)) {
-    expected = expected_enqueue(id, std::span(specs).first(good), holders);
+    expected = expected_enqueue(id, std::span(specs).first(good), partial, coming);
+    if (coming.good < good) refusal = coming.refusal;
+    good = coming.good;
   }
-  const bool all_met = expected == Code::duplicate;
-  if (all_met) expected = Code::ok;  // each of them is told so
+  if (expected == Code::duplicate) expected = Code::ok;  // each of them is told so
   const Code got = accepted.ok() ? Code::ok : accepted.status().code();
   if (got != expected) return wrong_code("enqueue_many", got, expected);
   if (expected != Code::ok) return expect_written(before, 0);
@@ -168,11 +177,11 @@ std::string Runner::enqueue_many(Prng& dice) {
   std::vector<JobId> ids;
   std::vector<Spec> taken;
   for (size_t i = 0; i < count; ++i) {
-    const bool met = i < good && holders[i];
+    const bool met = i < good && coming.holders[i];
     const Code each = met ? Code::duplicate : i < good ? Code::ok : refusal;
     if (outcomes[i].code != each) return wrong_code("one of many", outcomes[i].code, each);
     if (met) {
-      const Holder& holder = *holders[i];
+      const Holder& holder = *coming.holders[i];
       WQ_SAME("holder of a key", outcomes[i].id,
               holder.fresh ? outcomes[holder.index].id : holder.id);
       note_duplicate(specs[i].keys, holder);
@@ -182,16 +191,30 @@ std::string Runner::enqueue_many(Prng& dice) {
     taken.push_back(specs[i]);
     WQ_SAME_OR_SAY(new_job(id, ids.back(), specs[i]));
   }
-  if (all_met) {
+  if (ids.empty()) {
     told_of_holder(call, queue->config.durability, before);
     return expect_written(before, 0);
   }
   acknowledged(call, queue->config.durability);
-  changed(call.lsn, [id, ids, taken, at = now()](Model& model) {
+  return came_in(id, call.lsn, before, ids, taken, coming);
+}
+
+// New jobs are there. What goes for them goes in the same change, behind them.
+std::string Runner::came_in(QueueId id, Lsn lsn, Lsn before, const std::vector<JobId>& ids,
+                            const std::vector<Spec>& taken, Coming& coming) {
+  WQ_SAME_OR_SAY(learn_dropped(id, coming));
+  note_dropped(id, coming.dropped);
+  changed(lsn, [id, ids, taken, dropped = coming.dropped, at = now()](Model& model) {
     model.reserve(ids.back());
     for (const Spec& spec : taken) model.join(spec);
     for (size_t i = 0; i < ids.size(); ++i) model.enqueue_joined(id, ids[i], taken[i], at);
+    model.drop(id, dropped, at);
   });
+  learn_sizes(id);
+  for (size_t i = 0; i < ids.size() && live_.find(id)->config.max_bytes != 0; ++i) {
+    const bool there = live_.find(id, ids[i]) != nullptr;
+    if (there) WQ_SAME("size of a job", sizes_.at(ids[i]), size_of(taken[i]));
+  }
   return expect_written(before, 1);
 }
 
@@ -260,6 +283,7 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
   if (dice.below(8) == 0) known.generation += dice.below(3) - 1;
   const Job* job = live_.find(id, known.id);
   if (job) WQ_SAME_OR_SAY(learn_keys(id, job->spec.keys));
+  learn_sizes(id);
   Code expected = Code::ok;
   if (!job) {
     expected = Code::not_found;
@@ -271,6 +295,8 @@ std::string Runner::change_dead(Prng& dice, bool replay) {
     note_rare(Rare::replay_met_holder);
   } else if (replay && live_.is_cancelled(job->spec.flow.batch)) {
     expected = Code::conflict;
+  } else if (replay && !has_room_for_replay(id, known.id)) {
+    expected = Code::full;
   }
   CallOptions call = make_call(dice);
   const EngineStats before = engine().stats();

@@ -41,6 +41,8 @@ std::string Runner::step_flows(const Op& op, Prng& dice) {
       return cron_put(dice);
     case OpKind::cron_remove:
       return cron_remove(dice);
+    case OpKind::limit_config:
+      return limit_config(dice);
     default:
       return cron_pause(dice);
   }
@@ -106,12 +108,15 @@ std::optional<Runner::Holder> Runner::KeyPlan::holder(const KeyName& key) const 
 // The holder that refuses it; none: it comes in, and takes its keys.
 std::optional<Runner::Holder> Runner::KeyPlan::place(QueueId queue, const Keys& keys,
                                                      size_t index) {
+  replaced_.reset();
   const KeyName again{queue, KeyKind::idempotency, keys.idempotency_key};
   if (!keys.idempotency_key.empty()) {
     if (const auto first = holder(again)) return first;
   }
   if (keys.rule == KeyRule::debounce) {
-    taken_[KeyName{queue, KeyKind::debounce, keys.key}] = Holder{0, index, true};
+    const KeyName name{queue, KeyKind::debounce, keys.key};
+    replaced_ = holder(name);
+    taken_[name] = Holder{0, index, true};
   } else if (keys.rule != KeyRule::none) {
     const KeyName name{queue, KeyKind::unique, keys.key};
     const auto other = holder(name);

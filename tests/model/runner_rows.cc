@@ -46,7 +46,10 @@ std::string Runner::history(Prng& dice) {
 
 std::string Runner::cron_put(Prng& dice) {
   const QueueId id = any_queue(dice);
-  const std::string name = schedule_names[dice.below(std::size(schedule_names))];
+  // One that waits for room tries again at a moment of the engine's choice: others would come
+  // before it, or behind.
+  const size_t names = setting_.limits & limit_depth ? 1 : std::size(schedule_names);
+  const std::string name = schedule_names[dice.below(names)];
   Schedule wanted;
   wanted.queue = id;
   constexpr int64_t times[] = {1, 1, 3, 10};
@@ -141,6 +144,13 @@ std::string Runner::remove_schedules() {
 
 // Before it is done on the model.
 void Runner::note_due(const DueWork& work, Now at) {
+  for (const auto& [id, letters] : work.dead_dropped) {
+    const Queue& queue = live_.queues.at(id);
+    const uint64_t most = queue.config.dead_max_count;
+    const size_t over = most != 0 && queue.dead.size() > most ? queue.dead.size() - most : 0;
+    note_rare(Rare::dead_over_count, std::min(over, letters.size()));
+    if (letters.size() > over) note_rare(Rare::dead_over_age);
+  }
   const size_t due = live_.due(at.wall_ms).size();
   if (work.promoted < due) note_rare(Rare::partial_promotion);
   const size_t overdue = live_.overdue(at.wall_ms, work.promoted).size();
@@ -149,14 +159,19 @@ void Runner::note_due(const DueWork& work, Now at) {
     const Job* job = live_.find(pick.queue, pick.id);
     if (job->state == JobState::delayed) note_rare(Rare::delayed_job_expired);
   }
-  for (const std::string& name : work.fired) {
+  for (const auto& [name, next_due_ms] : work.fired) {
     Model after = live_;
-    after.fire(name, at);
+    if (!after.fire(name, at)) continue;
     const Schedule& was = live_.schedules.at(name);
     const Schedule& is = after.schedules.at(name);
     if (is.fired > was.fired) note_rare(Rare::slot_ran);
     if (is.fired > was.fired + 1) note_rare(Rare::slot_caught_up);
     if (is.missed > was.missed) note_rare(Rare::slot_missed);
+    const QueueTotals& totals = live_.queues.at(was.queue).totals;
+    if (after.queues.at(was.queue).totals.dropped > totals.dropped) {
+      note_rare(Rare::slot_dropped_a_job);
+    }
+    if (is.next_due_ms <= at.wall_ms) note_rare(Rare::slot_waited_for_room);
   }
 }
 

@@ -99,7 +99,7 @@ std::string Runner::settle_time() {
   }
   WQ_SAME("leases left past their deadline", live_.expired(now().run_ms).size(), size_t{0});
   WQ_SAME("delayed jobs left past their time", live_.due(now().wall_ms).size(), size_t{0});
-  return {};
+  return at_rest();
 }
 
 // After a call that works off what is due and wrote `other_records` behind it. Leases are always in

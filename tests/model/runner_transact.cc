@@ -22,6 +22,7 @@ struct Runner::TxnPlan {
   std::deque<EngineSpec> given;
   std::vector<TxnOp> ops;
   KeyPlan keys;
+  std::map<QueueId, Intake> intakes;
   std::set<JobId> settled;
   std::optional<Holder> holder;
   bool writes = false;
@@ -76,6 +77,7 @@ Code Runner::txn_code(TxnPlan& plan, size_t i) {
       if (const Code code = batch_code(asked.spec.flow.batch); code != Code::ok) return code;
       plan.holder = plan.keys.place(asked.queue, asked.spec.keys, i);
       if (plan.holder) return Code::duplicate;
+      if (const Code code = txn_room(plan, i); code != Code::ok) return code;
       plan.writes = true;
       return Code::ok;
     }
@@ -95,6 +97,26 @@ Code Runner::txn_code(TxnPlan& plan, size_t i) {
   }
 }
 
+// A transaction drops no job, whatever the queue does when it is full.
+Code Runner::txn_room(TxnPlan& plan, size_t i) {
+  const TxnPlan::Asked& asked = plan.asked[i];
+  const Queue& queue = *live_.find(asked.queue);
+  const bool sized = queue.config.max_bytes != 0;
+  Intake& in = plan.intakes[asked.queue];
+  in.add(sized ? size_of(asked.spec) : 0);
+  if (const std::optional<Holder>& before = plan.keys.replaced(); before && !before->fresh) {
+    in.replaced.insert(before->id);
+  } else if (before) {
+    --in.jobs;
+    in.bytes -= sized ? size_of(plan.asked[before->index].spec) : 0;
+  }
+  std::vector<JobId> dropped;
+  Code code = live_.admit(queue, in, sizes_, &dropped);
+  if (!dropped.empty()) code = Code::full;
+  if (code != Code::ok) note_rare(Rare::txn_met_full_queue);
+  return code;
+}
+
 std::string Runner::transact(Prng& dice) {
   TxnPlan plan(live_, now());
   plan_transaction(dice, plan);
@@ -102,6 +124,7 @@ std::string Runner::transact(Prng& dice) {
   for (const TxnPlan::Asked& asked : plan.asked) {
     WQ_SAME_OR_SAY(learn_keys(asked.queue, asked.spec.keys));
     WQ_SAME_OR_SAY(learn_batch(asked.spec.flow.batch));
+    learn_sizes(asked.queue);
     if (!asked.kv.key.empty()) WQ_SAME_OR_SAY(learn_row(asked.kv.key));
   }
   size_t refused = 0;
