@@ -1,4 +1,4 @@
-// Recovery: lock, format, a look at the store, log, store, replay, run; always the same road, after
+// Recovery: lock, format, a look at the store, log, replay, store, run; always the same road, after
 // an orderly close as after a crash. Interrupted anywhere, it can be done again.
 #include <algorithm>
 #include <cerrno>
@@ -124,12 +124,17 @@ Status Engine::open_parts() {
   log_options.create = applied_lsn_ == 0;
   WQ_TRY_SET(log_, SegmentLog::open(io, *environment_.clock, log_options));
   recovery_.log = log_->recovery();
-  return open_store();
+  const bool has_database = store_ != nullptr;
+  if (!has_database) WQ_TRY(open_store());
+  WQ_TRY(replay_log());
+  return has_database ? open_store() : Status();
 }
 
 // RocksDB writes new files when it opens. On a full disk the spare segments make room for them, or
 // a store that could be settled and cleared, and so made smaller, could not be opened.
 Status Engine::open_store() {
+  if (store_) WQ_TRY(store_->close());
+  store_.reset();
   Result<std::unique_ptr<Store>> opened = environment_.open_store(store_options());
   while (!opened.ok() && opened.status().code() == Code::no_space && log_->drop_spare()) {
     opened = environment_.open_store(store_options());
@@ -147,10 +152,11 @@ StoreOptions Engine::store_options() const {
   return store_options;
 }
 
-// Reads the store without a write, so that the log can be checked against it before anything is
-// changed. Opening RocksDB for writing rewrites its manifest and drops what that does not name: a
-// file that is only missing for now, and comes back after a refused open, would find no use for
-// itself. Without a database all of the state must be in the log, which the log checks.
+// Reads the store without a write, so that the log can be checked against it and replayed on it
+// before anything is changed. Opening RocksDB for writing rewrites its manifest and drops what that
+// does not name: a file that is only missing for now, and comes back after a refused open, would
+// find no use for itself. Without a database all of the state must be in the log, which the log
+// checks.
 Status Engine::look_at_store() {
   StoreOptions read_only = store_options();
   read_only.read_only = true;
@@ -160,10 +166,7 @@ Status Engine::look_at_store() {
     return found.take_status();
   }
   store_ = std::move(found).value();
-  WQ_TRY(load_store());
-  WQ_TRY(store_->close());
-  store_.reset();
-  return {};
+  return load_store();
 }
 
 Status Engine::load_store() {
@@ -398,7 +401,6 @@ Status Engine::make_job_resident(JobId id) {
 // it never gets more than its whole length again (R12).
 Status Engine::start_run() {
   MutexLock lock(mutex_);
-  WQ_TRY(replay_log());
   opened_wall_ms_ = wall_ms();
   opened_mono_ns_ = environment_.clock->mono_ns();
   for (const auto& [name, queue] : state_.queues()) {

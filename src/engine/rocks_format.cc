@@ -1,8 +1,8 @@
 #include "engine/rocks_format.h"
 
 #include <array>
+#include <charconv>
 #include <optional>
-#include <string_view>
 
 #include "base/hash.h"
 #include "base/planted.h"
@@ -19,6 +19,7 @@ Status corrupt(std::string_view what) {
 constexpr size_t footer_bytes = 53;  // checksum type, two handles, zeros, version, magic number
 constexpr size_t handles_bytes = 40;
 constexpr uint64_t table_magic = 0x88e241b785f4cff7;
+constexpr uint32_t table_version = 5;
 constexpr std::byte xxh3_type{4};
 constexpr size_t trailer_bytes = 5;  // compression type, checksum
 constexpr uint64_t meta_block_bytes_max = 16u << 20;
@@ -49,10 +50,14 @@ std::optional<Handle> take_handle(Bytes& from) {
   return Handle{*offset, *bytes};
 }
 
+bool lies_in_file(uint64_t file_bytes, const Handle& handle) {
+  return handle.offset <= file_bytes && file_bytes - handle.offset >= trailer_bytes &&
+         handle.bytes <= file_bytes - handle.offset - trailer_bytes;
+}
+
 // The block without its trailer.
 Status read_block(uint64_t file_bytes, const Handle& handle, const ReadAt& read, std::string& out) {
-  if (handle.bytes > meta_block_bytes_max || handle.offset > file_bytes ||
-      handle.bytes + trailer_bytes > file_bytes - handle.offset) {
+  if (handle.bytes > meta_block_bytes_max || !lies_in_file(file_bytes, handle)) {
     return corrupt("a meta block does not lie in the file");
   }
   const auto bytes = static_cast<size_t>(handle.bytes);
@@ -136,14 +141,17 @@ Status check_table(uint64_t size, const ReadAt& read) {
   if (tail.size() != footer_bytes) return corrupt("ends early");
   const Bytes footer = as_bytes(tail);
   if (load_le<uint64_t>(footer.data() + footer_bytes - sizeof table_magic) != table_magic ||
+      load_le<uint32_t>(footer.data() + 1 + handles_bytes) != table_version ||
       footer[0] != xxh3_type) {
     return corrupt("has a damaged footer");
   }
   Bytes handles = footer.subspan(1, handles_bytes);
-  const auto index = take_handle(handles);
-  if (!index) return corrupt("has a damaged footer");
+  const auto meta_index = take_handle(handles);
+  const auto row_index = meta_index ? take_handle(handles) : std::nullopt;
+  // RocksDB makes room for the index of rows before it looks where the file ends.
+  if (!row_index || !lies_in_file(size, *row_index)) return corrupt("has a damaged footer");
   std::string block;
-  WQ_TRY(read_block(size, *index, read, block));
+  WQ_TRY(read_block(size, *meta_index, read, block));
   const Bytes entries = as_bytes(block);
   if (entries.size() < sizeof(uint32_t))
     return corrupt("has an index of meta blocks that is empty");
@@ -172,6 +180,23 @@ Status check_manifest(Bytes manifest) {
                    " goes beyond the end, and there are whole ones behind it");
   }
   return {};
+}
+
+bool is_possible_name(std::string_view name) {
+  constexpr uint64_t number_max = uint64_t{1} << 62;
+  for (const std::string_view prefix : {"MANIFEST-", "OPTIONS-"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  uint64_t number = 1;
+  const auto end = std::from_chars(name.data(), name.data() + name.size(), number);
+  return end.ec == std::errc::invalid_argument ||
+         (end.ec == std::errc() && number > 0 && number < number_max);
+}
+
+// RocksDB begins a new manifest at 16 MiB and a new log at 32 MiB (store_rocks_options.cc).
+uint64_t file_bytes_max(std::string_view name) {
+  if (name == "CURRENT" || name == "IDENTITY") return 4096;
+  return uint64_t{256} << 20;
 }
 
 }  // namespace wq

@@ -3,7 +3,9 @@
 // Tables: the block of properties is parsed before its checksum is looked at, and a flipped bit in
 // it can end the process. Manifests: a record whose length goes beyond the end of the file is taken
 // for one that was being written, and it and all behind it are dropped without a word; the tables
-// that only they name are then removed.
+// that only they name are then removed. Files: a FIFO or a device in the place of a file blocks the
+// open or has no end; of a sparse file of zeros all is read; and with the number 0, or one that has
+// none behind it, RocksDB ends the process.
 //
 // The formats: https://github.com/facebook/rocksdb/wiki/Rocksdb-BlockBasedTable-Format and
 // https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format, as of RocksDB 7.8; the
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/codec.h"
 #include "base/status.h"
@@ -29,5 +32,12 @@ Status check_table(uint64_t size, const ReadAt& read);
 // corrupt: the last record is cut off by the end of the file, and there is a whole one inside of
 // it. One that was being written when power was lost has nothing behind it.
 Status check_manifest(Bytes manifest);
+
+// Whether RocksDB can make a file of this name. One that it can not has to be hidden from it.
+bool is_possible_name(std::string_view name);
+
+// A bound for the files that RocksDB reads from their beginning to their end: CURRENT, IDENTITY,
+// manifests and its log.
+uint64_t file_bytes_max(std::string_view name);
 
 }  // namespace wq

@@ -273,6 +273,11 @@ Status find_uuid(Io& io, const std::string& directory, const DamagedLog& log, co
   const auto format = read_format(io, directory, Access::read);
   if (format.ok()) {
     uuid = format.value().uuid;
+    if (cold.meta && (cold.meta->uuid_low != load_le<uint64_t>(uuid.data()) ||
+                      cold.meta->uuid_high != load_le<uint64_t>(uuid.data() + sizeof(uint64_t)))) {
+      WQ_TRY(visit(finding_of(FindingKind::damaged, "db",
+                              "belongs to another store than the FORMAT file beside it")));
+    }
     return visit(finding_of(FindingKind::intact, "FORMAT", "version 1"));
   }
   if (format.status().code() == Code::version) return format.status();
@@ -332,6 +337,10 @@ Result<SalvageReport> salvage_store(const SalvageOptions& options, const Environ
   ColdSide cold;
   WQ_TRY(cold.read(io, options, count));
   DamagedLog log = list_damaged_log(io, options.directory);
+  if (log.segments.empty() && log.problem.empty() && cold.meta) {
+    log.problem = "there is no segment; what was changed behind record " +
+                  std::to_string(cold.meta->applied_lsn) + " is lost";
+  }
   StoreUuid uuid{};
   WQ_TRY(find_uuid(io, options.directory, log, cold, uuid, count));
   Salvager salvager(cold);

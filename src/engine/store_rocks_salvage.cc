@@ -87,14 +87,123 @@ class SalvageCursor final : public Cursor {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+struct Table {
+  std::string path;
+  std::string first;  // key
+  std::string last;
+};
+
+// The rows of tables that RocksDB's repair has put together. It may give two tables the same number
+// for a row, and a walk of RocksDB asserts that there is none such. So each table is walked by
+// itself, and by its key the database is asked which of them counts. A table is open only while the
+// walk is within its keys: there may be more than a process can have open.
+class TablesCursor final : public Cursor {
+ public:
+  TablesCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle,
+               const rocksdb::Options& options, std::vector<Table> tables, std::string_view lower)
+      : db_(db), handle_(handle), options_(options), tables_(std::move(tables)) {
+    std::sort(tables_.begin(), tables_.end(),
+              [](const Table& a, const Table& b) { return a.first < b.first; });
+    seek(lower);
+  }
+  bool valid() const override { return valid_; }
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+  void next() override {
+    for (const Walk& walk : walks_) {
+      if (walk.rows->Valid() && walk.rows->key() == key_) walk.rows->Next();
+    }
+    find();
+  }
+  void seek(std::string_view target) override {
+    key_ = target;
+    walks_.clear();
+    begun_ = 0;
+    status_ = {};
+    find();
+  }
+  Status status() const override { return status_; }
+
+ private:
+  struct Walk {
+    std::unique_ptr<rocksdb::SstFileReader> reader;  // outlives its rows
+    std::unique_ptr<rocksdb::Iterator> rows;
+  };
+
+  // The first row from where the walks stand.
+  void find() {
+    do {
+      status_ = settle();
+      valid_ = status_.ok() && !walks_.empty();
+      if (!valid_) return;
+      key_ = walks_.front().rows->key().ToString();
+      for (const Walk& walk : walks_) {
+        if (walk.rows->key().compare(key_) < 0) key_ = walk.rows->key().ToString();
+      }
+    } while (!counts());
+  }
+
+  // Whether the row of key_ is there; if not, or if that can not be read, it is left behind.
+  bool counts() {
+    const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), handle_, key_, &value_);
+    if (status.ok()) return true;
+    if (!status.IsNotFound()) {
+      status_ = status_from_rocks(status, "read");
+      valid_ = false;
+      return true;
+    }
+    for (const Walk& walk : walks_) {
+      if (walk.rows->key() == key_) walk.rows->Next();
+    }
+    return false;
+  }
+
+  // Ends the walks that have no row any more, and begins those whose turn has come.
+  Status settle() {
+    for (const Walk& walk : walks_) {
+      WQ_TRY(status_from_rocks(walk.rows->status(), "read"));
+    }
+    std::erase_if(walks_, [](const Walk& walk) { return !walk.rows->Valid(); });
+    for (; begun_ < tables_.size(); ++begun_) {
+      const Table& table = tables_[begun_];
+      if (table.last < key_) continue;
+      const bool is_due = table.first <= key_ || walks_.empty() ||
+                          std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+                            return walk.rows->key().compare(table.first) >= 0;
+                          });
+      if (!is_due) break;
+      Walk walk;
+      walk.reader = std::make_unique<rocksdb::SstFileReader>(options_);
+      WQ_TRY(status_from_rocks(walk.reader->Open(table.path), "open"));
+      walk.rows.reset(walk.reader->NewIterator(rocksdb::ReadOptions()));
+      walk.rows->Seek(key_);
+      WQ_TRY(status_from_rocks(walk.rows->status(), "read"));
+      if (walk.rows->Valid()) walks_.push_back(std::move(walk));
+    }
+    return {};
+  }
+
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const handle_;
+  const rocksdb::Options options_;
+  std::vector<Table> tables_;  // by their first keys
+  size_t begun_ = 0;           // of these
+  std::vector<Walk> walks_;    // each at a row, but within find()
+  std::string key_;
+  std::string value_;
+  bool valid_ = false;
+  Status status_;
+};
+
 std::unique_ptr<rocksdb::Env> make_salvage_env() {
   return make_rocks_env(*rocksdb::Env::Default(), std::make_shared<ReadFailures>());
 }
 
 class SalvageStore final : public Store {
  public:
-  explicit SalvageStore(std::string scratch)
-      : scratch_(std::move(scratch)), env_(make_salvage_env()) {}
+  // `of_tables`: what RocksDB's repair has put together.
+  SalvageStore(std::string scratch, bool of_tables)
+      : scratch_(std::move(scratch)), of_tables_(of_tables), env_(make_salvage_env()) {}
   ~SalvageStore() override {
     close().ignore("only read");
     std::error_code error;
@@ -117,7 +226,10 @@ class SalvageStore final : public Store {
                                bool /*descending*/) const override {
     const Status& broken = broken_[static_cast<size_t>(family)];
     if (!broken.ok()) return std::make_unique<FailedCursor>(broken);
-    return std::make_unique<SalvageCursor>(db_, handles_[static_cast<size_t>(family)], lower);
+    rocksdb::ColumnFamilyHandle* const handle = handles_[static_cast<size_t>(family)];
+    if (!of_tables_) return std::make_unique<SalvageCursor>(db_, handle, lower);
+    return std::make_unique<TablesCursor>(db_, handle, table_options(),
+                                          tables_of(family_name(family)), lower);
   }
   Result<std::unique_ptr<Checkpoint>> begin_checkpoint(uint64_t /*rows*/) override {
     return Status(Code::read_only);
@@ -138,9 +250,13 @@ class SalvageStore final : public Store {
 
  private:
   void find_missing_families();
-  void find_broken_tables(const rocksdb::DBOptions& options);
+  void find_broken_tables();
+
+  std::vector<Table> tables_of(const std::string& family) const;
+  rocksdb::Options table_options() const;
 
   const std::string scratch_;
+  const bool of_tables_;
   const std::unique_ptr<rocksdb::Env> env_;  // outlives db_
   Status broken_[family_count];
   rocksdb::DB* db_ = nullptr;
@@ -177,7 +293,7 @@ Status SalvageStore::open(rocksdb::DBOptions options,
     if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
   }
   find_missing_families();
-  find_broken_tables(options);
+  find_broken_tables();
   return {};
 }
 
@@ -191,15 +307,30 @@ void SalvageStore::find_missing_families() {
   }
 }
 
-// A walk over a family with a table that can not be opened finds nothing at all.
-void SalvageStore::find_broken_tables(const rocksdb::DBOptions& options) {
+rocksdb::Options SalvageStore::table_options() const {
+  return rocksdb::Options(db_->GetDBOptions(), rocks_family_options(Family::job, nullptr));
+}
+
+std::vector<Table> SalvageStore::tables_of(const std::string& family) const {
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
-  const rocksdb::Options table_options(options, rocks_family_options(Family::job, nullptr));
+  std::vector<Table> tables;
+  for (rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name != family) continue;
+    tables.push_back({scratch_ + "/" + file.relative_filename, std::move(file.smallestkey),
+                      std::move(file.largestkey)});
+  }
+  return tables;
+}
+
+// A walk over a family with a table that can not be opened finds nothing at all.
+void SalvageStore::find_broken_tables() {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
   for (const rocksdb::LiveFileMetaData& file : files) {
     const auto family = family_of(file.column_family_name);
     if (!family) continue;
-    rocksdb::SstFileReader reader(table_options);
+    rocksdb::SstFileReader reader(table_options());
     const rocksdb::Status status = reader.Open(scratch_ + "/" + file.relative_filename);
     if (status.ok() || !broken_[static_cast<size_t>(*family)].ok()) continue;
     broken_[static_cast<size_t>(*family)] =
@@ -217,8 +348,9 @@ Status link_files(const std::string& from, const std::string& to, bool with_mani
   for (fs::directory_iterator entry(from, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name == "LOCK" || (!with_manifests && (name == "CURRENT" || name.starts_with("MANIFEST"))))
-      continue;
+    // Without an IDENTITY RocksDB goes on, with a damaged one it does not.
+    if (name == "LOCK" || name == "IDENTITY") continue;
+    if (!with_manifests && (name == "CURRENT" || name.starts_with("MANIFEST"))) continue;
     const fs::path target = fs::absolute(entry->path(), error);
     if (!error) fs::create_symlink(target, fs::path(to) / name, error);
     if (error) return status_from_errno(error.value(), to + "/" + name, "link");
@@ -255,9 +387,9 @@ rocksdb::DBOptions reading_options(const std::string& scratch) {
   return db;
 }
 
-Result<std::unique_ptr<Store>> try_open(const std::string& scratch,
+Result<std::unique_ptr<Store>> try_open(const std::string& scratch, bool of_tables,
                                         const std::shared_ptr<rocksdb::Cache>& cache) {
-  auto store = std::make_unique<SalvageStore>(scratch);
+  auto store = std::make_unique<SalvageStore>(scratch, of_tables);
   WQ_TRY(store->open(reading_options(scratch), cache));
   return guarded_store(std::move(store));
 }
@@ -278,11 +410,11 @@ SalvagedStore open_damaged_rocks_store(const std::string& directory, const std::
     Status status = link_files(directory, scratch, true);
     if (status.ok() && !manifest.empty()) status = point_current_to(scratch, manifest);
     if (status.ok()) {
-      Result<std::unique_ptr<Store>> opened = try_open(scratch, cache);
+      Result<std::unique_ptr<Store>> opened = try_open(scratch, false, cache);
       if (opened.ok()) {
         out.store = std::move(opened).value();
         if (!manifest.empty()) out.note = "read by " + manifest + ", CURRENT is damaged";
-        const Status cut = check_current_manifest(*rocksdb::Env::Default(), scratch);
+        const Status cut = check_current_manifest(*make_salvage_env(), scratch);
         out.is_cut = !cut.ok();
         if (out.is_cut) out.note = cut.message();
         return out;
@@ -318,7 +450,7 @@ SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std
     families.emplace_back(rocksdb::kDefaultColumnFamilyName,
                           rocks_family_options(Family::meta, cache));
     WQ_TRY(status_from_rocks(rocksdb::RepairDB(scratch, options, families), "repair"));
-    WQ_TRY_SET(out.store, try_open(scratch, cache));
+    WQ_TRY_SET(out.store, try_open(scratch, true, cache));
     return {};
   };
   const Status status = run();

@@ -142,10 +142,11 @@ Result<std::unique_ptr<DirLock>> acquire_dir_lock(const std::string& directory) 
     return locked_by(directory, std::to_string(::getpid()) + " (this one)");
 
   const std::string path = directory + "/LOCK";
-  // Without O_CREAT first: a refused opener must not even touch the directory's time.
-  int fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CLOEXEC);
+  // Without O_CREAT first: a refused opener must not even touch the directory's time. No link is
+  // followed, since what it leads to would be cut to nothing.
+  int fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 && errno == ENOENT) {
-    fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CREAT | O_CLOEXEC, lock_file_mode);
+    fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_file_mode);
   }
   Descriptor lock(fd);
   if (fd < 0) return status_from_errno(errno, path, "open");

@@ -29,7 +29,7 @@ Result<LogSegment> load_segment(Io& io, IoQueue& queue, const std::string& log_d
                                 const StoreUuid& uuid, uint64_t seq) {
   LogSegment segment;
   segment.path = log_directory + "/" + segment_file_name(seq);
-  WQ_TRY_SET(const auto reader, SegmentReader::open(io, queue, segment.path));
+  WQ_TRY_SET(const auto reader, SegmentReader::open(io, queue, segment.path, segment_bytes_max));
   WQ_TRY_SET(const Bytes block, reader->view(0, segment_header_bytes));
   WQ_TRY(segment_header_decode(block, uuid, seq, &segment.header, &segment.header_hash));
   segment.file_bytes = reader->file_bytes();
@@ -299,7 +299,8 @@ Result<LogChain> load_chain(Io& io, IoQueue& queue, const std::string& directory
 Status walk_segment(Io& io, IoQueue& queue, LogSegment& segment, const LogSegment* next,
                     TornTail* tail, const FrameVisitor& visit) {
   WQ_CHECK((next == nullptr) == (tail != nullptr));
-  WQ_TRY_SET(const auto reader, SegmentReader::open(io, queue, segment.path));
+  WQ_TRY_SET(const auto reader,
+             SegmentReader::open(io, queue, segment.path, segment.header.segment_bytes));
   return Walk(*reader, segment, next, visit).run(tail);
 }
 

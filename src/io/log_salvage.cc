@@ -32,7 +32,8 @@ std::string path_of(const std::string& directory, uint64_t seq) {
 
 Status read_header(Io& io, IoQueue& queue, const std::string& directory, DamagedSegment& segment,
                    SegmentHeader& header) {
-  WQ_TRY_SET(const auto reader, SegmentReader::open(io, queue, path_of(directory, segment.seq)));
+  WQ_TRY_SET(const auto reader,
+             SegmentReader::open(io, queue, path_of(directory, segment.seq), segment_bytes_max));
   WQ_TRY_SET(const Bytes block, reader->view(0, segment_header_bytes));
   StoreUuid own{};
   if (block.size() >= segment_header_bytes) {
@@ -168,7 +169,9 @@ Status read_damaged_log(Io& io, const std::string& directory, const StoreUuid& u
   WQ_TRY_SET(const auto queue, io.open_queue());
   std::vector<SegmentFrames> all(log.segments.size());
   const auto open = [&](size_t i) {
-    return SegmentReader::open(io, *queue, path_of(directory, log.segments[i].seq));
+    const uint64_t told = all[i].header.segment_bytes;  // 0: its header could not be read
+    return SegmentReader::open(io, *queue, path_of(directory, log.segments[i].seq),
+                               told != 0 ? told : segment_bytes_max);
   };
   for (size_t i = 0; i < all.size(); ++i) {
     DamagedSegment& segment = log.segments[i];

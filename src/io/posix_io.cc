@@ -110,7 +110,12 @@ void PosixFile::forget_cached() {
   ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);  // of a hint, a failure is nothing to act on
 }
 
+// A FIFO in the place of a file would block the open for ever, and a device has no end.
 Result<std::unique_ptr<File>> PosixIo::open(const std::string& path, OpenMode mode) {
+  struct stat info {};
+  if (mode != OpenMode::create && ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    return Status(Code::corrupt, path + ": open: is no regular file");
+  }
   const int fd = open_retrying(path.c_str(), open_flags(mode));
   if (fd < 0) {
     const bool direct = mode == OpenMode::read_direct || mode == OpenMode::read_write_direct;

@@ -78,7 +78,10 @@ std::optional<uint64_t> parse_spare_name(std::string_view name) {
   if (name.size() < spare_prefix.size() + segment_suffix.size()) return std::nullopt;
   name.remove_prefix(spare_prefix.size());
   name.remove_suffix(segment_suffix.size());
-  return parse_number(name, 10);
+  const auto number = parse_number(name, 10);
+  // With the last number of all the next spare would get one that is taken.
+  if (number && *number == UINT64_MAX) return std::nullopt;
+  return number;
 }
 
 bool is_temp_name(std::string_view name) {
@@ -140,7 +143,11 @@ Status segment_header_decode(Bytes block, const StoreUuid& uuid, uint64_t seq,
     return corrupt(
         seq, "the file is segment " + segment_file_name(header->seq) + " under another one's name");
   }
-  if (header->first_lsn == 0 || header->prev_seq >= seq) {
+  constexpr uint64_t number_max = uint64_t{1} << 62;  // others come behind it
+  const bool possible = header->first_lsn > 0 && header->first_lsn < number_max &&
+                        header->prev_seq < seq && seq < number_max &&
+                        header->segment_bytes <= segment_bytes_max;
+  if (!possible) {
     return corrupt(seq, "impossible numbers in a header with a good checksum");
   }
   return Code::ok;

@@ -36,6 +36,7 @@ namespace wq {
 constexpr uint32_t segment_format_version = 1;
 constexpr size_t segment_header_bytes = io_block_bytes;
 constexpr uint64_t segment_bytes_min = 4 * io_block_bytes;
+constexpr uint64_t segment_bytes_max = uint64_t{1} << 30;
 constexpr std::string_view log_directory_name = "log";
 
 struct SegmentHeader {

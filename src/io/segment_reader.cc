@@ -28,7 +28,8 @@ void SegmentReader::Free::operator()(std::byte* memory) const {
 }
 
 Result<std::unique_ptr<SegmentReader>> SegmentReader::open(Io& io, IoQueue& queue,
-                                                           const std::string& path) {
+                                                           const std::string& path,
+                                                           uint64_t bytes_max) {
   auto opened =
       io.open(path, WQ_PLANTED(recovery_reads_page_cache) ? OpenMode::read : OpenMode::read_direct);
   if (!opened.ok() && opened.status().code() == Code::unsupported) {
@@ -36,7 +37,8 @@ Result<std::unique_ptr<SegmentReader>> SegmentReader::open(Io& io, IoQueue& queu
   }
   if (!opened.ok()) return opened.take_status();
   WQ_TRY_SET(const uint64_t bytes, (*opened)->size());
-  return std::unique_ptr<SegmentReader>(new SegmentReader(queue, std::move(opened).value(), bytes));
+  return std::unique_ptr<SegmentReader>(
+      new SegmentReader(queue, std::move(opened).value(), std::min(bytes, bytes_max)));
 }
 
 Result<Bytes> SegmentReader::view(uint64_t offset, uint64_t bytes) {

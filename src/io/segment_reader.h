@@ -15,8 +15,10 @@ namespace wq {
 
 class SegmentReader {
  public:
+  // `bytes_max`: the file is taken for no longer than this. Nothing was ever written behind the
+  // length in its header, but it may be a hole of many TiB.
   static Result<std::unique_ptr<SegmentReader>> open(Io& io, IoQueue& queue,
-                                                     const std::string& path);
+                                                     const std::string& path, uint64_t bytes_max);
 
   uint64_t file_bytes() const { return file_bytes_; }
   // [offset, offset + bytes) or what the file has of it. Valid until the next call.

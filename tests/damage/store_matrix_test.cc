@@ -5,6 +5,8 @@
 // with the first read, but never a wrong job and never one less.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -219,15 +221,19 @@ std::string kind_of(const fs::path& path) {
   return name.substr(0, name.find('-'));  // CURRENT, MANIFEST, OPTIONS, IDENTITY, LOCK
 }
 
+constexpr uint64_t hole_bytes = uint64_t{1} << 40;
+
 struct ColdTally {
-  size_t whole = 0, refused_at_open = 0, refused_at_read = 0;
+  size_t whole = 0, refused_at_open = 0, refused_at_replay = 0, refused_at_read = 0;
 };
 
 class ColdMatrix {
  public:
-  ColdMatrix() : harness_(small_options()) {
-    fill_store(harness_, true, false, at_rest_);
-    root_ = fast_directory("cold-matrix");
+  // `tail`: the log has changes that a replay has to read jobs for.
+  explicit ColdMatrix(bool tail = false) : harness_(small_options()) {
+    fill_store(harness_, true, tail, at_rest_);
+    static int number = 0;
+    root_ = fast_directory("cold-matrix-" + std::to_string(++number));
     fs::copy(harness_.directory(), root_ + "/good", fs::copy_options::recursive);
   }
   ~ColdMatrix() { fs::remove_all(root_); }
@@ -239,9 +245,9 @@ class ColdMatrix {
     return options;
   }
 
-  std::vector<fs::path> files() const {
+  std::vector<fs::path> files(const std::string& directory = "db") const {
     std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(root_ + "/good/db")) {
+    for (const auto& entry : fs::directory_iterator(root_ + "/good/" + directory)) {
       if (entry.is_regular_file()) found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
@@ -250,15 +256,18 @@ class ColdMatrix {
 
   // `bytes` null: the file is removed.
   void run(const fs::path& file, const ByteVector* bytes, const std::string& what) {
+    run(file, what, [bytes](const fs::path& victim) {
+      fs::remove(victim);
+      if (bytes) write_bytes(victim, *bytes);
+    });
+  }
+
+  void run(const fs::path& file, const std::string& what,
+           const std::function<void(const fs::path&)>& damage) {
     const std::string copy = root_ + "/store";
     fs::remove_all(copy);
     fs::copy(root_ + "/good", copy, fs::copy_options::recursive);
-    const fs::path victim = fs::path(copy) / "db" / file.filename();
-    if (bytes) {
-      write_bytes(victim, *bytes);
-    } else {
-      fs::remove(victim);
-    }
+    damage(copy / fs::relative(file, root_ + "/good"));
     salvage(copy, what, kind_of(file));
     judge(copy, what, tallies_[kind_of(file)]);
   }
@@ -276,6 +285,7 @@ class ColdMatrix {
     }
   }
   const std::map<std::string, ColdTally>& tallies() const { return tallies_; }
+  const std::string& told() const { return told_; }  // by the last salvage
 
  private:
   void judge(const std::string& directory, const std::string& what, ColdTally& tally) {
@@ -287,9 +297,12 @@ class ColdMatrix {
     Environment environment;
     environment.io = io.value().get();
     environment.clock = &harness_.clock();
+    const std::map<std::string, std::string> before = contents_of(directory);
     Result<std::unique_ptr<Engine>> opened = Engine::open(options, environment);
     if (!opened.ok()) {
       ++tally.refused_at_open;
+      if (opened.status().message().starts_with("log record")) ++tally.refused_at_replay;
+      ASSERT_TRUE(contents_of(directory) == before) << what << ": a refused open has written";
       EXPECT_EQ(opened.status().code(), Code::corrupt) << what << ": " << opened.status().message();
       return;
     }
@@ -328,7 +341,8 @@ class ColdMatrix {
                            harness_.options().engine};
     fs::remove_all(options.new_directory);
     const std::map<std::string, std::string> before = contents_of(directory);
-    std::string told;
+    std::string& told = told_;
+    told.clear();
     const Result<SalvageReport> report =
         salvage_store(options, environment, [&](const SalvageFinding& finding) -> Status {
           told += finding.where + " " + finding.queue + ": " + finding.what + "\n";
@@ -363,7 +377,8 @@ class ColdMatrix {
     tally.lost += lost;
     tally.older += wrong;
     tally.more += more;
-    const bool rows = kind == ".sst" || kind == ".blob" || kind == ".log" || kind == "MANIFEST";
+    const bool rows = kind == ".sst" || kind == ".blob" || kind == ".log" || kind == "MANIFEST" ||
+                      kind == "log" || kind == "db";
     if (!rows) {
       ASSERT_EQ(lost + wrong + more, 0u) << what << "\n" << told;
     }
@@ -373,6 +388,7 @@ class ColdMatrix {
     if (lost > 0) {
       ASSERT_TRUE(report.value().jobs_lost > 0 || told.find("family meta") == std::string::npos ||
                   told.find("are missing") != std::string::npos ||
+                  told.find("there is no segment") != std::string::npos ||
                   told.find("not read") != std::string::npos)
           << what << " lost " << lost << "\n"
           << told;
@@ -396,6 +412,7 @@ class ColdMatrix {
     std::map<std::string, std::string> contents;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
       if (entry.path().filename() == "LOCK" || !entry.is_regular_file()) continue;
+      if (entry.file_size() > hole_bytes) continue;
       std::ifstream in(entry.path(), std::ios::binary);
       contents[entry.path().string()] = {std::istreambuf_iterator<char>(in), {}};
     }
@@ -409,6 +426,7 @@ class ColdMatrix {
   EngineHarness harness_;
   StoreAtRest at_rest_;
   std::map<std::string, SalvageTally> salvaged_;
+  std::string told_;
   std::string root_;
   std::map<std::string, ColdTally> tallies_;
 };
@@ -461,6 +479,83 @@ TEST(StoreMatrix, EachBitOfAFooter) {
     }
   }
   matrix.print();
+}
+
+// A FIFO would block the open for ever, and a device and a hole have no end in sight.
+TEST(StoreMatrix, WhatIsNoFileOrHasNoEnd) {
+  ColdMatrix matrix;
+  std::vector<fs::path> files = matrix.files("log");
+  for (const fs::path& file : matrix.files()) {
+    if (kind_of(file) != "LOCK") files.push_back(file);
+  }
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    matrix.run(file, name + " is a FIFO", [](const fs::path& victim) {
+      fs::remove(victim);
+      ASSERT_EQ(::mkfifo(victim.c_str(), 0600), 0);
+    });
+    matrix.run(file, name + " is a device", [](const fs::path& victim) {
+      fs::remove(victim);
+      fs::create_symlink("/dev/zero", victim);
+    });
+    matrix.run(file, name + " is a directory", [](const fs::path& victim) {
+      fs::remove(victim);
+      fs::create_directory(victim);
+    });
+    matrix.run(file, name + " has a hole behind it",
+               [](const fs::path& victim) { fs::resize_file(victim, hole_bytes + 1); });
+    matrix.run(file, name + " is a hole", [](const fs::path& victim) {
+      fs::resize_file(victim, 0);
+      fs::resize_file(victim, hole_bytes + 1);
+    });
+  }
+  matrix.print();
+}
+
+// RocksDB goes on behind the greatest number that it finds, and asserts that none is 0.
+TEST(StoreMatrix, NamesThatRocksDbNeverMade) {
+  ColdMatrix matrix;
+  for (const char* name : {"000000.log", "18446744073709551615.log", "18446744073709551615.sst",
+                           "99999999999999999999.sst", "MANIFEST-18446744073709551615"}) {
+    matrix.run(matrix.files().front().parent_path() / name, std::string(name) + " is there",
+               [](const fs::path& added) { write_bytes(added, ByteVector(100)); });
+  }
+  matrix.run(matrix.files().front().parent_path() / "000999.sst", "a directory is there",
+             [](const fs::path& added) { fs::create_directories(added / "full"); });
+  for (const auto& [kind, tally] : matrix.tallies()) {
+    EXPECT_EQ(tally.refused_at_open + tally.refused_at_read, 0u) << kind;
+  }
+}
+
+TEST(StoreMatrix, SalvageTellsOfALogWithoutSegments) {
+  ColdMatrix matrix(true);
+  matrix.run(matrix.files("log").front().parent_path(), "no segment", [](const fs::path& log) {
+    fs::remove_all(log);
+    fs::create_directory(log);
+  });
+  EXPECT_NE(matrix.told().find("there is no segment"), std::string::npos) << matrix.told();
+}
+
+TEST(StoreMatrix, SalvageTellsOfTheDatabaseOfAnotherStore) {
+  ColdMatrix matrix;
+  ColdMatrix other;
+  matrix.run(matrix.files().front().parent_path(), "another's", [&](const fs::path& database) {
+    fs::remove_all(database);
+    fs::copy(other.files().front().parent_path(), database, fs::copy_options::recursive);
+  });
+  EXPECT_NE(matrix.told().find("belongs to another store"), std::string::npos) << matrix.told();
+}
+
+// The log is replayed before RocksDB may write.
+TEST(StoreMatrix, ARefusedReplayHasWrittenNothing) {
+  ColdMatrix matrix(true);
+  for (const fs::path& file : matrix.files()) {
+    if (kind_of(file) != ".sst") continue;
+    ByteVector bytes = read_bytes(file);
+    bytes[20] ^= std::byte{1};  // in its first block of rows
+    matrix.run(file, &bytes, file.filename().string());
+  }
+  EXPECT_GT(matrix.tallies().at(".sst").refused_at_replay, 0u);
 }
 
 TEST(StoreMatrix, FilesOfTheColdStore) {

@@ -205,6 +205,14 @@ TEST_F(DirLockTest, MissingDirectoryIsNotFound) {
   EXPECT_EQ(acquire_dir_lock(directory_ + "/file").status().code(), Code::not_found);
 }
 
+// The owner's line would be written over what it leads to.
+TEST_F(DirLockTest, ALinkInThePlaceOfTheLockIsNotFollowed) {
+  std::ofstream(directory_ + "/precious") << "much";
+  fs::create_symlink(directory_ + "/precious", directory_ + "/LOCK");
+  EXPECT_EQ(acquire_dir_lock(directory_).status().code(), Code::io);
+  EXPECT_EQ(fs::file_size(directory_ + "/precious"), 4u);
+}
+
 // What the documentation says of fork: the lock lives on in a child until that has gone.
 TEST_F(DirLockTest, LockSurvivesInAForkedChild) {
   auto lock = acquire_dir_lock(directory_);

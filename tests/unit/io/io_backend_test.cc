@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -36,6 +37,20 @@ TEST_P(IoBackendTest, OpenModes) {
   EXPECT_EQ(again.status().os_errno(), EEXIST);
   EXPECT_TRUE(io_->open(path, OpenMode::read_write).ok());
   EXPECT_EQ(io_->open(directory_ + "/no/file", OpenMode::create).status().code(), Code::not_found);
+}
+
+// The open of a FIFO waits for somebody at its other end.
+TEST_P(IoBackendTest, OnlyRegularFilesAreOpened) {
+  const std::string path = directory_ + "/fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  for (const OpenMode mode : {OpenMode::read, OpenMode::read_direct, OpenMode::read_write}) {
+    for (const std::string& other : {path, directory_, std::string("/dev/zero")}) {
+      EXPECT_EQ(io_->open(other, mode).status().code(), Code::corrupt) << other;
+    }
+  }
+  make_file("real", "x");
+  fs::create_symlink(directory_ + "/real", directory_ + "/link");
+  EXPECT_TRUE(io_->open(directory_ + "/link", OpenMode::read).ok());
 }
 
 TEST_P(IoBackendTest, NamesAndDirectories) {
