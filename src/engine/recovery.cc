@@ -201,7 +201,9 @@ Status Engine::load_store() {
   WQ_TRY(cursor->status());
   WQ_TRY(load_schedules());
   WQ_TRY(load_gates());
-  return load_leases();
+  WQ_TRY(load_leases());
+  // The first record may be a lease, which was made when all turns were known.
+  return WQ_PLANTED(first_turn_unread) ? Status() : read_turns();
 }
 
 Status Engine::load_schedules() {

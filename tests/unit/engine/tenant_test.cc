@@ -374,6 +374,28 @@ TEST_P(TenantTest, ATurnThatCameWithAReadOutlivesAReopen) {
   harness_.expect_sound();
 }
 
+// The first record after the checkpoint is a lease. When it was made, the first job of the group
+// was read, and its tenant had a turn; so it has in a replay.
+TEST_P(TenantTest, TheFirstLeaseOfAReplayKnowsAllTurns) {
+  ASSERT_TRUE(harness_.close().ok());
+  harness_.options().engine.lane_window = 4;
+  harness_.options().engine.memory_budget_bytes = 1;  // everything that may leave memory does
+  ASSERT_TRUE(harness_.open().ok());
+  const QueueId q = harness_.queue("q");
+  push(q, "g0", {"S", "g"});
+  push(q, "g1", {"T", "g"});
+  push(q, "g2", {"U", "g"});
+  for (int i = 0; i < 10; ++i) push(q, "a" + std::to_string(i), {"A"});
+  EXPECT_EQ(take(q, 1), "g0");
+  checkpoint();
+  ASSERT_EQ(settle(q, "g0"), Code::ok);  // the group has a slot for g1, which is on the disk only
+  checkpoint();
+  EXPECT_EQ(take(q, 1), "a0");
+  ASSERT_TRUE(harness_.kill_and_open().ok());
+  EXPECT_EQ(take(q, 2), "g1 a1");
+  harness_.expect_sound();
+}
+
 // The second job of the group is another tenant's, and was left to the disk: the turn is known all
 // the same, and the many jobs of the tenant before it are no reason to wait.
 TEST_P(TenantTest, TheTurnOfAJobOfAGroupIsKnownBeforeItIsRead) {
