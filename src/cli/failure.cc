@@ -14,9 +14,13 @@ void fail_usage(std::string message) {
   throw Failure{exit_usage, 0, std::move(message), true};
 }
 
-void fail_errno(const std::string& what, int os_errno) {
+Failure failure_of_errno(const std::string& what, int os_errno) {
   const int exit_code = os_errno == ENOENT ? exit_not_found : exit_other;
-  fail(exit_code, what + ": " + std::strerror(os_errno));
+  return Failure{exit_code, 0, what + ": " + std::strerror(os_errno)};
+}
+
+void fail_errno(const std::string& what, int os_errno) {
+  throw failure_of_errno(what, os_errno);
 }
 
 int exit_code_of(int32_t code) {

@@ -35,6 +35,7 @@ struct Failure {
 [[noreturn]] void fail(int exit_code, std::string message);
 // The arguments are wrong. Where --help would not help, fail() with exit_usage.
 [[noreturn]] void fail_usage(std::string message);
+Failure failure_of_errno(const std::string& what, int os_errno);
 [[noreturn]] void fail_errno(const std::string& what, int os_errno);
 
 int exit_code_of(int32_t code);
