@@ -500,8 +500,6 @@ void check_options(const WorkOptions& options) {
     fail_usage("work: there is no program '" + printable(options.command[0], 80) +
                "' to run (looked in PATH)");
   }
-  if (options.slots < 1 || options.slots > 1000) fail_usage("-n: outside 1 to 1000");
-  if (options.ahead < 1 || options.ahead > 10'000) fail_usage("--ahead: outside 1 to 10000");
   if (!options.lines.empty() && options.lines != "json" && options.lines != "tab") {
     fail_usage("--lines: '" + printable(options.lines, 60) + "' is none of json, tab");
   }
