@@ -227,8 +227,28 @@ class Global(CliCase):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE,
                                       check=False)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 7)
             self.assertIn(b"No space left", done.stderr)
+
+    def test_exit_codes_of_files(self):
+        self.push("x")
+        for args in (("export",), ("stat",), ("pull",)):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, "--store", self.store, *args], stdout=full,
+                                      stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 7, args)
+        self.wq("pull", "--payload", "/dev/full", code=7)
+        self.wq("pull", "--payload", "/", code=2)
+        self.wq("push", "--file", "/", code=2)
+        self.wq("push", "--file", self.path("no"), code=3)
+        self.wq("txn", self.file("file", b"") + "/x", code=2)
+        # Nobody may write there, root neither.
+        for target in ("/proc/self/b", "/proc/self/b.tar"):
+            self.assertNotIn(self.wq("backup", target, code=None).code, (0, 1))
+        done = subprocess.run(["bash", "-c", '"$@" backup - | head -c 10 >/dev/null; '
+                               'exit ${PIPESTATUS[0]}', "bash", PROGRAM, "--store", self.store],
+                              stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_a_usage_error_names_the_help_that_helps(self):
         self.push("x")
@@ -320,6 +340,13 @@ class Global(CliCase):
             result = self.wq(*command, code=3)
             self.assertIn(self.store, result.err)
         self.assertFalse(os.path.exists(self.store))
+
+    def test_an_empty_directory_stays_empty(self):
+        os.mkdir(self.store)
+        for command in (("stat",), ("pull",), ("work", "--", "cat"), ("verify",), ("log", "dump")):
+            self.wq(*command, code=3)
+            self.assertEqual(os.listdir(self.store), [])
+        self.wq("push", "x")
 
     def test_store_by_environment_and_by_default(self):
         self.wq("push", "a", store=False, env={"WQ_STORE": self.path("env")})

@@ -116,7 +116,7 @@ class PushArguments(CliCase):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PROGRAM, "--store", self.store, *args], stdout=full,
                                       stderr=subprocess.PIPE, check=False)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 7)
             self.assertRegex(done.stderr, b"No space left.*(2 jobs were|1 job was) pushed")
         self.assertEqual(self.counts(), {"ready": 3})
 
