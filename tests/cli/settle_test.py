@@ -35,6 +35,12 @@ class Settle(CliCase):
         jobs = self.json("pull", "-n", "9")
         self.assertEqual([(job["id"], job["attempts"]) for job in jobs], [(i, 1) for i in ids])
 
+    def test_a_token_is_told_as_it_was_given(self):
+        self.push("a")
+        for token in ("0:0", "1:0"):
+            self.assertIn(f"wq: {token}: settled", self.wq("ack", token, code=5).err)
+            self.assertEqual(self.json("ack", token, code=5)[0]["token"], token)
+
     def test_a_token_is_good_once(self):
         self.push("a")
         token = self.pull()["token"]
