@@ -112,8 +112,6 @@ void tell_parse_error(const CLI::App& app, const CLI::ParseError& error, Invocat
   }
   std::string message = error.what();
   std::erase(message, argument_mark);
-  constexpr std::string_view no_number = "Could not convert: ";  // digits, but too many of them
-  if (message.starts_with(no_number)) message = message.substr(no_number.size()) + " is too large";
   fail_usage(std::move(message));
 }
 

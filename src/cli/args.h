@@ -5,6 +5,7 @@
 // Thread model: one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -55,5 +56,24 @@ void polish_commands(CLI::App& app);
 // as lists.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                        const std::string& description);
+
+// A whole number, refused with the range where it is outside. The only way to one: see
+// args_number.cc.
+struct NumberRange {
+  int64_t min = 0;
+  uint64_t max = 0;
+};
+constexpr NumberRange any_uint32{0, UINT32_MAX};
+constexpr NumberRange any_uint63{0, INT64_MAX};
+constexpr NumberRange any_uint64{0, UINT64_MAX};
+constexpr NumberRange any_int64{INT64_MIN, INT64_MAX};
+// Of --limit and --count; what has no bound leaves the option out.
+constexpr NumberRange at_least_one{1, UINT32_MAX};
+CLI::Option* add_number(CLI::App& command, const std::string& names, uint32_t& value,
+                        const std::string& description, NumberRange range);
+CLI::Option* add_number(CLI::App& command, const std::string& names, uint64_t& value,
+                        const std::string& description, NumberRange range);
+CLI::Option* add_number(CLI::App& command, const std::string& names, int64_t& value,
+                        const std::string& description, NumberRange range);
 
 }  // namespace wq::cli

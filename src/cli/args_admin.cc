@@ -1,7 +1,6 @@
 // The commands that look and set: stat, ls, show, dead, queue, verify, backup, restore,
 // log, bench, version.
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <memory>
 
 #include "cli/args.h"
@@ -23,7 +22,8 @@ and closes it again, and says who holds it when it can not.
   command.add_option("-q,--queue", options->queue, "Only this queue")->type_name("NAME");
   command.add_option("--watch", options->watch, "Look again and again, with this pause")
       ->type_name("DURATION");
-  command.add_option("--count", options->count, "With --watch: so many looks; default: no end");
+  add_number(command, "--count", options->count, "With --watch: so many looks; default: no end",
+             at_least_one);
   command.add_flag("--prometheus", options->prometheus, "All figures, as wq metrics prints them");
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_stat(context, *options); };
@@ -72,7 +72,7 @@ void add_dead_filters(CLI::App& command, DeadOptions& options) {
 void add_dead_bulk(CLI::App& command, DeadOptions& options, const char* verb) {
   add_dead_filters(command, options);
   command.add_flag("--all", options.all, "With no filter: all of them");
-  command.add_option("-n,--limit", options.limit, "At most this many");
+  add_number(command, "-n,--limit", options.limit, "At most this many", at_least_one);
   command.add_flag("--dry-run", options.dry_run, std::string("Only count what it would ") + verb);
 }
 
@@ -109,9 +109,10 @@ job, so that a second replay of it answers "stale". A bare ID stands for the ent
       add_dead_command(dead, chosen, "ls", "List them, newest first", options, run_dead_ls);
   add_dead_filters(ls, *options);
   ls.add_flag("--oldest", options->oldest_first, "Oldest first");
-  ls.add_option("-n,--limit", options->limit, "At most this many; default 100");
+  add_number(ls, "-n,--limit", options->limit, "At most this many; default 100", at_least_one);
   ls.add_flag("--all", options->all, "All of them");
-  ls.add_option("--cursor", options->cursor, "Go on where a listing of the queue stopped");
+  add_number(ls, "--cursor", options->cursor, "Go on where a listing of the queue stopped",
+             any_uint64);
   ls.footer(
       "With --json a last object {\"queue\":..., \"next_cursor\":N} tells that there is more.\n\n"
       "  wq dead ls -q mail --since 2h\n"
@@ -169,9 +170,8 @@ void add_gates(CLI::App& command, QueueSetOptions& o) {
       .add_option("--throttle", o.throttle,
                   "Exceptions that shut a rate key: 10/5m, for 1 minute 10/5m:1m, none")
       ->type_name("THROTTLE");
-  command
-      .add_option("--group-limit", o.group_limit, "Jobs of one group that run at once; default 1")
-      ->check(CLI::Range(1, 1'000'000).description(""));
+  add_number(command, "--group-limit", o.group_limit,
+             "Jobs of one group that run at once; default 1", {1, 1'000'000});
 }
 
 void add_queue_set(CLI::App& queue, Command& chosen) {
@@ -194,21 +194,17 @@ dropped.
   wq queue set mail --dead-max 10000 --dead-age 30d
   wq queue set mail --encrypt on --compress 4KiB   # new payloads; keys: wq help keyring)");
   command.add_option("queue", o.queue, "Name")->required();
-  command.add_option("--max-running", o.max_running, "Bound of leased and running jobs; 0: none")
-      ->check(
-          CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
-  command.add_option("--max-retries", o.max_retries, "Attempts after the first")
-      ->check(CLI::Range(0, 1'000'000).description(""));
+  add_number(command, "--max-running", o.max_running, "Bound of leased and running jobs; 0: none",
+             any_uint32);
+  add_number(command, "--max-retries", o.max_retries, "Attempts after the first", {0, 1'000'000});
   command.add_option("--lease", o.lease, "Lease of its jobs")->type_name("DURATION");
   command.add_option("--backoff", o.backoff,
                      "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command
       .add_option("--job-ttl", o.job_ttl, "A job that did not begin for so long is gone; 0: never")
       ->type_name("DURATION");
-  command
-      .add_option("--keep-done", o.keep_done, "History: how many acked jobs are kept; 0: no bound")
-      ->check(
-          CLI::Range(int64_t{0}, int64_t{std::numeric_limits<uint32_t>::max()}).description(""));
+  add_number(command, "--keep-done", o.keep_done,
+             "History: how many acked jobs are kept; 0: no bound", any_uint32);
   command
       .add_option("--keep-done-for", o.keep_done_for,
                   "History: how long; 0: for ever. None of the two: no history")
@@ -216,15 +212,14 @@ dropped.
   command.add_option("--durability", o.durability, "Of push and settle: power, process, memory")
       ->check(CLI::IsMember({"power", "process", "memory"}).description(""))
       ->type_name("LEVEL");
-  command.add_option("--max-depth", o.max_depth, "Bound of ready and delayed jobs; 0: none")
-      ->check(CLI::NonNegativeNumber.description(""));
+  add_number(command, "--max-depth", o.max_depth, "Bound of ready and delayed jobs; 0: none",
+             any_uint63);
   command.add_option("--max-bytes", o.max_bytes, "Bound of what they take; 0: none")
       ->type_name("SIZE");
   command.add_option("--full-policy", o.full_policy, "At a bound: refuse, drop-oldest")
       ->check(CLI::IsMember({"refuse", "drop-oldest"}).description(""))
       ->type_name("POLICY");
-  command.add_option("--dead-max", o.dead_max, "Bound of dead letters; 0: none")
-      ->check(CLI::NonNegativeNumber.description(""));
+  add_number(command, "--dead-max", o.dead_max, "Bound of dead letters; 0: none", any_uint63);
   command
       .add_option("--dead-age", o.dead_age,
                   "Drop dead letters this long after their death; 0: never")
@@ -235,8 +230,8 @@ dropped.
   command.add_option("--compress", o.compress, "Compress payloads from this size on, or off")
       ->type_name("SIZE");
   add_gates(command, o);
-  command.add_option("--if-version", o.version, "Only if the configuration still has this version")
-      ->check(CLI::NonNegativeNumber.description(""));
+  add_number(command, "--if-version", o.version, "Only if the configuration still has this version",
+             any_uint63);
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_queue_set(context, *options); };
   });
@@ -308,8 +303,8 @@ void add_log(CLI::App& app, Command& chosen) {
       "Reads only; no other process may have the store open.\n"
       "Prints LSN <tab> type <tab> segment+offset <tab> record as JSON.\n\n"
       "  wq log dump --from 1000 --limit 20");
-  dump.add_option("--from", options->from_lsn, "First LSN to print");
-  dump.add_option("-n,--limit", options->limit, "At most this many");
+  add_number(dump, "--from", options->from_lsn, "First LSN to print", any_uint64);
+  add_number(dump, "-n,--limit", options->limit, "At most this many", at_least_one);
   dump.add_option("--type", options->type, "Only records of this type");
   dump.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_log_dump(context, *options); };
@@ -330,7 +325,8 @@ store of its own below DIR, at each durability level, and the disk is looked at.
   wq verify --crash /var/lib/jobs --seconds 30)");
   command.add_option("--crash", crash->directory, "Drill on the disk of this directory instead")
       ->type_name("DIR");
-  command.add_option("--seconds", crash->seconds, "With --crash: how long the kills go on")
+  add_number(command, "--seconds", crash->seconds, "With --crash: how long the kills go on",
+             {1, 86'400})
       ->capture_default_str();
   command.add_option("--backup", *backup, "Check this backup instead: a directory, a .tar, or -")
       ->type_name("BACKUP");
@@ -344,7 +340,7 @@ store of its own below DIR, at each durability level, and the disk is looked at.
   const auto level = std::make_shared<std::string>();
   const auto first = std::make_shared<uint64_t>(0);
   child.add_option("level", *level)->required();
-  child.add_option("first", *first)->required();
+  add_number(child, "first", *first, "", any_uint64)->required();
   child.callback([level, first, &chosen] {
     chosen = [level, first](Context& context) { return run_crash_child(context, *level, *first); };
   });
@@ -399,7 +395,7 @@ void add_bench(CLI::App& app, Command& chosen) {
   command.add_option("--time", o.seconds, "How long each step runs")
       ->type_name("DURATION")
       ->capture_default_str();
-  command.add_option("--batch", o.batch, "Jobs per call")->capture_default_str();
+  add_number(command, "--batch", o.batch, "Jobs per call", {1, 10'000})->capture_default_str();
   command.add_option("--payload-size", o.payload_size, "Bytes of a payload")
       ->type_name("SIZE")
       ->capture_default_str();

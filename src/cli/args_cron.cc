@@ -48,10 +48,9 @@ headers wq-schedule (the name) and wq-slot-ms (the time it was due).
                  "Missed slots that run later: none, one (default), all, or a number")
       ->type_name("N");
   add_texts(add, "-H,--header", options->headers, "Header NAME=VALUE; may be repeated");
-  add.add_option("--priority", options->priority, "0 goes first; default 100")
-      ->check(CLI::Range(0, 255).description(""));
-  add.add_option("--max-attempts", options->max_attempts, "Default: 1 + retries of the queue")
-      ->check(CLI::Range(1, 1'000'001).description(""));
+  add_number(add, "--priority", options->priority, "0 goes first; default 100", {0, 255});
+  add_number(add, "--max-attempts", options->max_attempts, "Default: 1 + retries of the queue",
+             {1, 1'000'001});
   add.add_option("--backoff", options->backoff,
                  "fixed:5s, exponential:1s..10m, list:1s,5s or none; else the queue's");
   CLI::Option* const encrypt =
@@ -108,8 +107,7 @@ store open (wq work, or a program with the library); slots missed meanwhile foll
       "2097-01-01T00:00:00Z");
   next.add_option("expression", options->expression, "When")->required();
   add_zone(next, *options);
-  next.add_option("-n,--count", options->count, "How many times")
-      ->check(CLI::Range(1, 10'000).description(""))
+  add_number(next, "-n,--count", options->count, "How many times", {1, 10'000})
       ->capture_default_str();
   next.add_option("--from", options->from, "After this time; default: now")->type_name("TIME");
 }

@@ -63,9 +63,7 @@ void add_batch(CLI::App& app, Command& chosen) {
   const auto limit = std::make_shared<uint32_t>(20);
   ls.footer(
       "Finished batches are kept for seven days. Exit code 4: there is none.\n\n  wq batch ls");
-  ls.add_option("--limit", *limit, "At most so many")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->capture_default_str();
+  add_number(ls, "--limit", *limit, "At most so many", {1, 1'000'000})->capture_default_str();
   ls.callback([limit, &chosen] {
     chosen = [limit](Context& context) { return run_batch_ls(context, *limit); };
   });
@@ -84,9 +82,7 @@ void add_history(CLI::App& app, Command& chosen) {
   command.add_option("job", o.job, "Id of one job; else the newest");
   command.add_option("-q,--queue", o.queue, "Queue; default: that of JOB, else default")
       ->type_name("NAME");
-  command.add_option("--limit", o.limit, "At most so many")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->capture_default_str();
+  add_number(command, "--limit", o.limit, "At most so many", {1, 1'000'000})->capture_default_str();
   command.callback([options, &chosen] {
     chosen = [options](Context& context) { return run_history(context, *options); };
   });

@@ -1,7 +1,9 @@
 // How the help looks, and what holds for the options of every command: CLI11's own words (types,
-// ranges, exclusions) are left out, an empty value is refused, a number is a number.
+// ranges, exclusions) are left out, an empty value is refused, and a
+// number is one of add_number().
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "cli/args.h"
@@ -37,15 +39,11 @@ class HelpFormatter final : public CLI::Formatter {
 };
 
 // The first check of each option. A mark in front of the value is taken off as well.
-CLI::Validator value_check(bool may_be_empty, bool is_number) {
-  const auto check = [may_be_empty, is_number](std::string& value) -> std::string {
+CLI::Validator value_check(bool may_be_empty) {
+  const auto check = [may_be_empty](std::string& value) -> std::string {
     value = without_mark(value);
     if (value.empty() && !may_be_empty) {
       return "is empty; give it a value, or leave the option out";
-    }
-    const size_t sign = value.starts_with('-') ? 1 : 0;
-    if (is_number && value.find_first_not_of("0123456789", sign) != value.npos) {
-      return "'" + printable(value, 60) + "' is not a whole number";
     }
     return "";
   };
@@ -55,10 +53,11 @@ CLI::Validator value_check(bool may_be_empty, bool is_number) {
 void polish(CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return;  // a flag
   const std::string type = option.get_type_name();
-  const bool is_number = type == "INT" || type == "UINT";
-  if (is_number) option.type_name("N");
+  if (type == "INT" || type == "UINT" || type == "FLOAT") {
+    throw std::logic_error(option.get_name() + " is no option of add_number()");
+  }
   const bool may_be_empty = option.get_positional() || option.check_name("--error");
-  option.transform(value_check(may_be_empty, is_number));
+  option.transform(value_check(may_be_empty));
 }
 
 }  // namespace

@@ -18,12 +18,10 @@ void add_durability(CLI::App& command, std::string& durability) {
 void add_group(CLI::App& command, PushOptions& o) {
   command.add_option("--group", o.group, "Of the jobs of one group one runs at a time")
       ->type_name("KEY");
-  command.add_option("--group-limit", o.group_limit, "That many at a time; else the queue's")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+  add_number(command, "--group-limit", o.group_limit, "That many at a time; else the queue's",
+             {1, 1'000'000})
       ->needs("--group");
-  command
-      .add_option("--overlap", o.overlap,
-                  "If its group is full: skip, or a time to be delayed")
+  command.add_option("--overlap", o.overlap, "If its group is full: skip, or a time to be delayed")
       ->type_name("RULE")
       ->needs("--group");
   command.add_option("--tenant", o.tenant, "Tenants of a queue are served by turns")
@@ -31,8 +29,8 @@ void add_group(CLI::App& command, PushOptions& o) {
   command.add_option("--rate-key", o.rate_key, "The jobs of a key share the queue's --key-rate")
       ->type_name("KEY")
       ->excludes("--group");
-  command.add_option("--rate-cost", o.rate_cost, "What the job uses up of it; default 1")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+  add_number(command, "--rate-cost", o.rate_cost, "What the job uses up of it; default 1",
+             {1, 1'000'000})
       ->needs("--rate-key");
 }
 
@@ -97,10 +95,9 @@ void add_push(CLI::App& app, Command& chosen) {
   command.add_option("--at", o.at, "Ready at this time (2026-05-01T12:00:00Z, ms since 1970)")
       ->type_name("TIME")
       ->excludes("--delay");
-  command.add_option("--priority", o.priority, "0 goes first; default 100")
-      ->check(CLI::Range(0, 255).description(""));
-  command.add_option("--max-attempts", o.max_attempts, "Default: 1 + retries of the queue")
-      ->check(CLI::Range(1, 1'000'001).description(""));
+  add_number(command, "--priority", o.priority, "0 goes first; default 100", {0, 255});
+  add_number(command, "--max-attempts", o.max_attempts, "Default: 1 + retries of the queue",
+             {1, 1'000'001});
   command.add_option("--backoff", o.backoff,
                      "fixed:5s, exponential:1s..10m, list:1s,5s, none; ~20%: jitter");
   command.add_option("--timeout", o.timeout, "Length of a lease of the job; wq work kills it then")
@@ -109,12 +106,13 @@ void add_push(CLI::App& app, Command& chosen) {
   command
       .add_option("--retry-until", o.retry_until, "Not tried again after: 2h from now, or a time")
       ->type_name("TIME");
-  command.add_option("--max-exceptions", o.max_exceptions, "Dead after so many counted failures");
+  add_number(command, "--max-exceptions", o.max_exceptions, "Dead after so many counted failures",
+             any_uint32);
   command.add_option("--expires", o.expires, "Gone if not begun by: 10m from now, or a time")
       ->type_name("TIME");
   add_texts(command, "--chain", o.chain, "Payload of a job that the ack enqueues; repeat for more");
-  command.add_option("--batch", o.batch, "The jobs join this batch (wq batch create)")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description(""))
+  add_number(command, "--batch", o.batch, "The jobs join this batch (wq batch create)",
+             {1, INT64_MAX})
       ->type_name("ID");
   add_group(command, o);
   command.add_option("--payload-max", o.payload_max, "Limit of one payload, up to 256MiB")
@@ -175,11 +173,12 @@ void add_work(CLI::App& app, Command& chosen) {
   add_texts(command, "command", o.command, "Command and arguments, behind --");
   add_texts(command, "-q,--queue", o.queues, "Queue; repeat for more, best first")
       ->type_name("NAME");
-  command.add_option("-n,--slots", o.slots, "Jobs (or handlers) at once")->capture_default_str();
+  add_number(command, "-n,--slots", o.slots, "Jobs (or handlers) at once", {1, 1'000})
+      ->capture_default_str();
   command.add_option("--lines", o.lines, "Long-lived handlers; jobs as lines of json or tab")
       ->check(CLI::IsMember({"json", "tab"}).description(""))
       ->type_name("FORM");
-  command.add_option("--ahead", o.ahead, "Jobs given to a handler before it answers")
+  add_number(command, "--ahead", o.ahead, "Jobs given to a handler before it answers", {1, 10'000})
       ->capture_default_str();
   command.add_option("--lease", o.lease, "Lease; kept alive. Default: the queue's")
       ->type_name("DURATION");
@@ -216,8 +215,7 @@ release, or hold it: extend. Exit code 4: no job is ready.
   wq pull --wait forever)");
   add_texts(command, "-q,--queue", o.queues, "Queue; repeat for more, best first")
       ->type_name("NAME");
-  command.add_option("-n,--count", o.count, "At most this many jobs")
-      ->check(CLI::Range(1, 10'000).description(""))
+  add_number(command, "-n,--count", o.count, "At most this many jobs", {1, 10'000})
       ->capture_default_str();
   command.add_option("--wait", o.wait, "How long to wait for the first job; forever is allowed")
       ->type_name("DURATION")
@@ -269,8 +267,7 @@ void add_settles(CLI::App& app, Command& chosen) {
                   .description(""));
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")
       ->type_name("DURATION");
-  nack.add_option("--priority", options->priority, "New priority")
-      ->check(CLI::Range(0, 255).description(""));
+  add_number(nack, "--priority", options->priority, "New priority", {0, 255});
   nack.add_flag("--front", options->front, "To the head of its priority, not the tail");
   nack.add_flag("--no-exception", options->no_exception, "Do not count it as an exception");
   nack.add_flag("--dead", options->dead, "No further attempt: to the dead letters")
@@ -317,7 +314,7 @@ void add_reprioritise(CLI::App& app, Command& chosen) {
       "tail of its new priority.\n\n"
       "  wq reprioritise --priority 0 12 13");
   add_texts(command, "job", options->jobs, "Ids of jobs")->required();
-  command.add_option("--priority", options->priority, "0 goes first")
+  add_number(command, "--priority", options->priority, "0 goes first", {0, 255})
       ->required()
       ->check(CLI::Range(0, 255).description(""));
   command.add_option("-q,--queue", options->queue, "Queue; default: found by the job")

@@ -32,8 +32,8 @@ void add_durability(CLI::App& command, std::string& durability) {
 }
 
 void add_conditions(CLI::App& command, const std::shared_ptr<KvOptions>& options) {
-  command.add_option("--if-version", options->if_version, "Only if the row has this version")
-      ->check(CLI::NonNegativeNumber.description(""));
+  add_number(command, "--if-version", options->if_version, "Only if the row has this version",
+             any_uint63);
   command
       .add_option_function<std::string>(
           "--if-value",
@@ -76,7 +76,7 @@ void add_rows(CLI::App& kv, Command& chosen) {
   CLI::App& add =
       add_kv_command(kv, chosen, "add", "Add to a counter, print the sum", KvAction::add, options);
   add_key(add, *options);
-  add.add_option("--by", options->by, "What to add")->capture_default_str();
+  add_number(add, "--by", options->by, "What to add", any_int64)->capture_default_str();
   add_ttl(add, *options, "Life of a counter that is new");
   add_durability(add, options->durability);
   add.footer("  wq kv add visits\n  wq kv add stock --by=-3");
@@ -91,7 +91,7 @@ void add_rows(CLI::App& kv, Command& chosen) {
   options = std::make_shared<KvOptions>();
   CLI::App& ls = add_kv_command(kv, chosen, "ls", "List rows by key", KvAction::list, options);
   ls.add_option("prefix", options->key, "Only keys that begin with this");
-  ls.add_option("-n,--limit", options->limit, "At most this many");
+  add_number(ls, "-n,--limit", options->limit, "At most this many", at_least_one);
   ls.footer("  wq kv ls cache: -n 20");
 }
 

@@ -50,8 +50,7 @@ a layout is the name of the queue.
       ->type_name("DURATION");
   run.add_option("--keep-ids", o.keep_ids, "How long Redis remembers ids; default: 7d")
       ->type_name("DURATION");
-  run.add_option("--keep-ids-count", o.keep_ids_count, "And how many at most")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}).description(""))
+  add_number(run, "--keep-ids-count", o.keep_ids_count, "And how many at most", {1, 1'000'000'000})
       ->capture_default_str();
   run.add_option("--durability", o.durability, "Of what is spooled: power, process or memory");
   run.callback([options, &chosen] {

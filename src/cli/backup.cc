@@ -172,6 +172,7 @@ int run_backup(Context& context, const std::string& target) {
   if (target == "-" && ::isatty(STDOUT_FILENO) != 0) {
     fail_usage("a tar is not for a terminal; redirect standard output or name a file");
   }
+  if (target != "-") refuse_inside(target, context.store_path(), "the store");
   if (target != "-" && is_tar(target) && fs::exists(fs::symlink_status(target))) {
     fail_usage(target + ": is there already; name a new file for each backup");
   }
@@ -203,6 +204,7 @@ int run_backup(Context& context, const std::string& target) {
 
 int run_restore(Context& context, const std::string& backup) {
   Output& out = context.out();
+  if (backup != "-") refuse_inside(context.store_path(), backup, "the backup");
   const StopSignals signals;
   const BackupDirectory from(context, signals, backup, context.store_path());
   wq_error err = WQ_ERROR_INIT;

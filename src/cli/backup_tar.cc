@@ -46,7 +46,10 @@ using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
 [[noreturn]] void fail_archive(archive* tar, const std::string& what) {
   const char* const text = archive_error_string(tar);
-  fail(exit_storage, what + ": " + (text != nullptr ? text : "unknown error"));
+  // Damage of the tar has no errno of the system, or one that says nothing.
+  const bool closed_pipe = archive_errno(tar) == EPIPE;
+  fail(closed_pipe ? exit_other : exit_storage,
+       what + ": " + (text != nullptr ? text : "unknown error"));
 }
 
 void write_file(archive* tar, const std::string& path, const std::string& name, uint64_t* done,
@@ -140,7 +143,6 @@ void read_file(archive* tar, archive_entry* entry, const std::string& path, uint
     for (la_ssize_t at = 0; at < got;) {
       const ssize_t put = ::write(file.get(), buffer.data() + at, static_cast<size_t>(got - at));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0 && errno == ENOSPC) fail(exit_storage, path + ": No space left on device");
       if (put < 0) fail_errno(path, errno);
       at += put;
     }

@@ -312,7 +312,6 @@ int Bench::run() {
 }  // namespace
 
 int run_bench(Context& context, const BenchOptions& options) {
-  if (options.batch < 1 || options.batch > 10'000) fail_usage("--batch: outside 1 to 10000");
   Bench bench(context, options);
   return bench.run();
 }

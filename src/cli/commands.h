@@ -202,7 +202,7 @@ struct CronOptions {
   std::string zone = "UTC";
   std::string catch_up, backoff, from;
   std::vector<std::string> headers;
-  int priority = -1;
+  int64_t priority = -1;
   uint32_t max_attempts = 0;
   uint32_t count = 5;
   bool encrypt = false;

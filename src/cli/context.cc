@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -196,6 +197,21 @@ Queue Context::open_queue(const Store& store, std::string_view name, OpenMode mo
   }
   check(code, err);
   return queue;
+}
+
+void refuse_inside(const std::string& target, const std::string& source, std::string_view whole) {
+  namespace fs = std::filesystem;
+  const auto parts_of = [](const std::string& path) {
+    std::vector<fs::path> parts;
+    for (const fs::path& part : fs::path(absolute_path(path))) {
+      if (!part.empty()) parts.push_back(part);  // behind a slash at the end
+    }
+    return parts;
+  };
+  const std::vector<fs::path> outer = parts_of(source), inner = parts_of(target);
+  if (inner.size() < outer.size() || !std::equal(outer.begin(), outer.end(), inner.begin())) return;
+  fail(exit_usage, "'" + printable(target) + "' is inside " + std::string(whole) + " '" +
+                       printable(source) + "'; name a place outside of it");
 }
 
 std::vector<std::string> queue_names(const Store& store) {

@@ -72,6 +72,10 @@ class Context {
   Output out_;
 };
 
+// A copy of `source` must not be made inside of it (nor inside what a link to it names): it would
+// become a part of what it is a copy of. `whole` says what the source is: "the store".
+void refuse_inside(const std::string& target, const std::string& source, std::string_view whole);
+
 // Names of all queues, in byte order.
 std::vector<std::string> queue_names(const Store& store);
 

@@ -117,7 +117,8 @@ using EntryCall = int32_t (*)(wq_queue*, uint64_t, uint64_t, wq_call*, wq_error*
 // A bare id that was not found has no generation.
 void tell_entry(Output& out, const wq_token& entry, const char* done, int32_t code,
                 const std::string& message) {
-  Outcome outcome{entry.id, entry.generation, done, ""};
+  Outcome outcome{entry.id, std::nullopt, done, ""};
+  if (entry.generation != 0) outcome.generation = entry.generation;
   if (code != WQ_OK) {
     outcome.outcome = wq_error_name(code);
     outcome.message = message;

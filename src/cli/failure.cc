@@ -14,9 +14,34 @@ void fail_usage(std::string message) {
   throw Failure{exit_usage, 0, std::move(message), true};
 }
 
+int exit_code_of_errno(int os_errno) {
+  switch (os_errno) {
+    case ENOENT:
+      return exit_not_found;
+    case EISDIR:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return exit_usage;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return exit_storage;
+    default:
+      return exit_other;
+  }
+}
+
+Failure failure_of_errno(const std::string& what, int os_errno) {
+  return Failure{exit_code_of_errno(os_errno), 0, what + ": " + std::strerror(os_errno)};
+}
+
 void fail_errno(const std::string& what, int os_errno) {
-  const int exit_code = os_errno == ENOENT ? exit_not_found : exit_other;
-  fail(exit_code, what + ": " + std::strerror(os_errno));
+  throw failure_of_errno(what, os_errno);
 }
 
 int exit_code_of(int32_t code) {
@@ -55,7 +80,9 @@ int exit_code_of(int32_t code) {
 }
 
 std::string message_of(int32_t code, const wq_error& err) {
-  return err.message[0] != '\0' ? err.message : wq_strerror(code);
+  const std::string message = err.message[0] != '\0' ? err.message : wq_strerror(code);
+  if (code != WQ_E_NO_KEY) return message;
+  return message + "; --key-file FILE or WQ_KEY_FILE has the keys, see wq help keyring";
 }
 
 void check(int32_t code, const wq_error& err) {

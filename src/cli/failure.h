@@ -35,6 +35,10 @@ struct Failure {
 [[noreturn]] void fail(int exit_code, std::string message);
 // The arguments are wrong. Where --help would not help, fail() with exit_usage.
 [[noreturn]] void fail_usage(std::string message);
+// A place that can not be one is the fault of the arguments; a disk that is full, broken or not to
+// be written is one of the storage, whether it is that of the store or that of an output.
+int exit_code_of_errno(int os_errno);
+Failure failure_of_errno(const std::string& what, int os_errno);
 [[noreturn]] void fail_errno(const std::string& what, int os_errno);
 
 int exit_code_of(int32_t code);

@@ -231,7 +231,7 @@ std::string no_such_job(uint64_t id) {
 Record outcome_record(const Outcome& outcome) {
   Record record;
   record.add("id", outcome.id);
-  if (outcome.generation != 0) record.add("token", token_text(outcome.id, outcome.generation));
+  if (outcome.generation) record.add("token", token_text(outcome.id, *outcome.generation));
   record.add("outcome", outcome.outcome);
   if (!outcome.message.empty()) record.add_bytes("message", outcome.message);
   return record;
@@ -241,8 +241,8 @@ void tell_outcome(Output& out, const Outcome& outcome) {
   if (out.json()) {
     out.record(outcome_record(outcome));
   } else if (!outcome.message.empty()) {
-    const std::string name = outcome.generation != 0 ? token_text(outcome.id, outcome.generation)
-                                                     : std::to_string(outcome.id);
+    const std::string name = outcome.generation ? token_text(outcome.id, *outcome.generation)
+                                                : std::to_string(outcome.id);
     const std::string prefix = outcome.names_job ? "" : name + ": ";
     out.error_bytes("wq: " + prefix + outcome.message + "\n");
   }

@@ -5,6 +5,7 @@
 
 #include <wq.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,9 @@ std::string no_such_job(uint64_t id);  // what is said when no queue has it
 // One thing that was done to a job, or was refused, and with --json told either way. `generation`
 // is 0 where only the job was named. `message` is empty if it was done.
 struct Outcome {
-  uint64_t id = 0, generation = 0;
-  std::string outcome;  // "acked", or the name of a code
+  uint64_t id = 0;
+  std::optional<uint64_t> generation;  // none: it is about the job, or about a bare id
+  std::string outcome;                 // "acked", or the name of a code
   std::string message;
   bool names_job = false;  // the message does, so it is told without a name in front
 };

@@ -34,7 +34,7 @@ Changed change_jobs(Context& context, const std::vector<std::string>& jobs,
     const int32_t code = find_job(context, store, queue_name, id, queue, batch)
                              ? change.call(queue.get(), id, &err)
                              : WQ_E_NOT_FOUND;
-    Outcome outcome{id, 0, code == WQ_OK ? change.done : wq_error_name(code), ""};
+    Outcome outcome{id, std::nullopt, code == WQ_OK ? change.done : wq_error_name(code), ""};
     if (code != WQ_OK) {
       outcome.message = code == WQ_E_NOT_FOUND                   ? no_such_job(id)
                         : code == WQ_CONFLICT && change.conflict ? change.conflict

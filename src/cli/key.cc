@@ -47,7 +47,7 @@ int run_key_cancel(Context& context, const KeyCommandOptions& options) {
   check_key(wq_key_cancel(queue.get(), kind_of(options.kind), options.key.data(),
                           options.key.size(), nullptr, &id, &err),
             err, options);
-  tell_outcome(context.out(), {id, 0, "cancelled", ""});
+  tell_outcome(context.out(), {id, std::nullopt, "cancelled", ""});
   context.out().note("cancelled job " + std::to_string(id));
   return exit_ok;
 }

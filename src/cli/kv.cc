@@ -162,6 +162,25 @@ int list_rows(Context& context, const Store& store, const KvOptions& options) {
   return exit_ok;
 }
 
+// Who has the lock, which the refusal itself does not tell.
+std::string lock_problem(const Store& store, const std::string& key) {
+  const std::string name = "the lock '" + printable(key, value_columns) + "'";
+  wq_error err = WQ_ERROR_INIT;
+  KvRows page;
+  const int32_t code = wq_kv_get(store.get(), key.data(), key.size(), page.out(), &err);
+  if (code == WQ_EMPTY) return "nobody holds " + name + " (any more)";
+  check(code, err);
+  const wq_kv_row row = row_at(page, 0);
+  return name + " is held by '" + printable(view_of(row.value), value_columns) + "' " +
+         (row.expires_ms == 0 ? "without an end; wq kv rm breaks it"
+                              : "until " + format_time(row.expires_ms));
+}
+
+void check_lock(int32_t code, const wq_error& err, const Store& store, const std::string& key) {
+  if (code != WQ_CONFLICT && code != WQ_STALE) return check(code, err);
+  throw Failure{exit_code_of(code), code, lock_problem(store, key)};
+}
+
 int change_lock(Context& context, const Store& store, KvAction action, const KvOptions& options) {
   const std::string& key = options.key;
   const std::string& owner = options.owner;
@@ -170,14 +189,14 @@ int change_lock(Context& context, const Store& store, KvAction action, const KvO
   wq_call call = WQ_CALL_INIT;
   call.durability = durability_of("--durability", options.durability);
   if (action == KvAction::unlock) {
-    check(wq_lock_release(store.get(), key.data(), key.size(), owner.data(), owner.size(), &call,
-                          &err),
-          err);
+    check_lock(wq_lock_release(store.get(), key.data(), key.size(), owner.data(), owner.size(),
+                               &call, &err),
+               err, store, key);
   } else {
     const auto change = action == KvAction::lock ? wq_lock_take : wq_lock_extend;
-    check(change(store.get(), key.data(), key.size(), owner.data(), owner.size(), ttl_ms, &call,
-                 &err),
-          err);
+    check_lock(change(store.get(), key.data(), key.size(), owner.data(), owner.size(), ttl_ms,
+                      &call, &err),
+               err, store, key);
   }
   if (context.out().json()) {
     Record record;

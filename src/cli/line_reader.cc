@@ -91,7 +91,8 @@ std::string read_all(int fd, const std::string& name, uint64_t bytes_max) {
   std::string text;
   while (read_some(fd, name, text) > 0) {
     if (text.size() > bytes_max) {
-      fail_usage(name + ": longer than the limit of " + format_bytes(bytes_max));
+      fail_usage(name + ": longer than the limit of " + format_bytes(bytes_max) +
+                 "; --payload-max raises it");
     }
   }
   return text;

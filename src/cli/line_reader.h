@@ -23,6 +23,7 @@ class LineReader {
   enum class Next { line, wait, end };
   Next try_next(std::string_view& line) { return take(line, false); }
 
+  int fd() const { return fd_; }
   // True if next() would have to wait.
   bool would_wait() const;
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "cli/args.h"
 #include "cli/failure.h"
@@ -56,13 +57,24 @@ int run_command(const Invocation& invocation) {
   }
 }
 
+// What is wrong with the arguments may have hidden it from the parser. Behind "--" stand payloads
+// and commands of others.
+bool asks_for_json(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    if (std::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
 int run(int argc, char** argv) {
   Invocation invocation;
   try {
     parse_arguments(argc, argv, invocation);
     return run_command(invocation);
-  } catch (const Failure& failure) {  // wrong arguments; whether --json was among them is not known
-    Output out{OutputOptions{}};
+  } catch (const Failure& failure) {  // wrong arguments
+    OutputOptions options;
+    options.json = asks_for_json(argc, argv);
+    Output out{options};
     tell_failure(out, failure, invocation.name);
     return failure.exit_code;
   }

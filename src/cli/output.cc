@@ -1,6 +1,11 @@
 #include "cli/output.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +59,18 @@ void write_or_drop(std::string_view bytes) {
   (void)write_all(STDERR_FILENO, bytes);
 }
 
+// /dev/full, or a file on a disk without a free block. What the superuser alone may still use is no
+// hint for others. A file system that counts no blocks at all says nothing.
+bool is_full(int fd) {
+  constexpr unsigned memory_devices = 1, full_device = 7;
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return false;
+  if (S_ISCHR(info.st_mode)) return info.st_rdev == makedev(memory_devices, full_device);
+  struct statvfs disk {};
+  if (!S_ISREG(info.st_mode) || ::fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) return false;
+  return (::geteuid() == 0 ? disk.f_bfree : disk.f_bavail) == 0;
+}
+
 const char* code_of(Color color) {
   switch (color) {
     case Color::bold:
@@ -102,6 +119,14 @@ void Output::flush() {
   taken_bytes_ += buffer_.size() - rest.size();
   buffer_.clear();
   if (failed != 0) fail_errno("standard output", failed);
+}
+
+int Output::standard_output_problem(bool after_failure) {
+  const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) return EBADF;
+  pollfd look{STDOUT_FILENO, 0, 0};
+  if (::poll(&look, 1, 0) > 0 && (look.revents & (POLLERR | POLLHUP)) != 0) return EPIPE;
+  return after_failure && is_full(STDOUT_FILENO) ? ENOSPC : 0;
 }
 
 // Standard error is the last resort: if it does not take a text there is nobody left to tell.

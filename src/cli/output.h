@@ -35,6 +35,9 @@ class Output {
   // Bytes given so far, and how many of them standard output has taken.
   uint64_t given_bytes() const { return given_bytes_; }
   uint64_t taken_bytes() const { return taken_bytes_; }
+  // Why a write to standard output would fail, as an errno, as far as it can be seen without one: 0
+  // if nothing is known. `after_failure`: something did go wrong, so that a full disk counts too.
+  static int standard_output_problem(bool after_failure);
 
   void note(std::string_view text);          // for people, behind the results so far; not with
                                              // --quiet or --json

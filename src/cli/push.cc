@@ -5,6 +5,7 @@
 // they come, a group whenever the writer pauses. Each group of at most 10,000 jobs is one durable
 // change.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "cli/made_queues.h"
 #include "cli/progress.h"
 #include "cli/queue_view.h"
+#include "cli/signals.h"
 #include "cli/text.h"
 
 namespace wq::cli {
@@ -107,6 +109,8 @@ class Pusher {
 
   void push_group();
   uint64_t pushed() const { return pushed_; }
+  // "5 jobs were pushed (ids 1 to 5); the rest of the input was not"
+  std::string pushed_text() const;
   int exit_code() const { return pushed_ == 0 && duplicates_ > 0 ? exit_refused : exit_ok; }
   bool has_group() const { return !group_.empty(); }
   void finish();
@@ -169,6 +173,11 @@ void Pusher::push_group() {
   }
   group_.clear();
   group_bytes_ = 0;
+}
+
+std::string Pusher::pushed_text() const {
+  return were_pushed(pushed_) + (pushed_ > 0 ? " (" + ids_text(first_id_, last_id_) + ")" : "") +
+         were_not_pushed();
 }
 
 std::string Pusher::were_not_pushed() const {
@@ -257,6 +266,21 @@ JobDraft base_draft(const PushOptions& options) {
   return draft;
 }
 
+// reader.next() that a signal ends, also while it waits for whoever writes the pipe.
+bool next_line(LineReader& reader, std::string_view& line, const StopSignals* signals) {
+  if (signals == nullptr) return reader.next(line);
+  for (;;) {
+    if (signals->count() > 0) {
+      throw Failure{128 + signals->last_signal(), WQ_CANCELLED, "stopped by a signal"};
+    }
+    const LineReader::Next next = reader.try_next(line);
+    if (next != LineReader::Next::wait) return next == LineReader::Next::line;
+    pollfd polls[] = {{reader.fd(), POLLIN, 0}, {signals->fd(), POLLIN, 0}};
+    ::poll(polls, std::size(polls), -1);
+    signals->drain();
+  }
+}
+
 // What one push reads its jobs from, and how a line becomes a job.
 class LineSource {
  public:
@@ -264,9 +288,10 @@ class LineSource {
       : options_(options), payload_bytes_max_(payload_bytes_max), base_(base_draft(options)) {}
 
   // Calls `take` with each job. Throws with the line's number in front when one is bad.
-  void read(LineReader& reader, const std::function<void(JobDraft)>& take) const {
+  void read(LineReader& reader, const std::function<void(JobDraft)>& take,
+            const StopSignals* signals = nullptr) const {
     std::string_view line;
-    while (reader.next(line)) {
+    while (next_line(reader, line, signals)) {
       if (std::optional<JobDraft> draft = parse(line, reader.line_number()))
         take(*std::move(draft));
     }
@@ -314,13 +339,16 @@ class LineSource {
 void push_lines(Context& context, const LineSource& source, LineReader& reader, Pusher& pusher,
                 uint64_t total_bytes) {
   Progress progress(context.out(), "push", total_bytes, "bytes");
+  const StopSignals signals;
+  const auto push_line = [&](JobDraft draft) {
+    pusher.add(std::move(draft));
+    if (pusher.has_group() && reader.would_wait()) pusher.push_group();
+    progress.update(reader.bytes_read());
+  };
   try {
-    source.read(reader, [&](JobDraft draft) {
-      pusher.add(std::move(draft));
-      if (pusher.has_group() && reader.would_wait()) pusher.push_group();
-      progress.update(reader.bytes_read());
-    });
+    source.read(reader, push_line, &signals);
   } catch (Failure& failure) {
+    if (failure.code == WQ_CANCELLED) failure.message += "; " + pusher.pushed_text();
     if (failure.code == 0 && failure.exit_code == exit_usage) {
       pusher.push_group();
       failure.message += "; " + were_pushed(pusher.pushed(), " before it");

@@ -59,6 +59,7 @@ int32_t tell_finding(const wq_repair_finding* finding, void* ctx) {
 }  // namespace
 
 int run_repair(Context& context, const RepairOptions& options) {
+  if (!options.salvage.empty()) refuse_inside(options.salvage, context.store_path(), "the store");
   Output& out = context.out();
   Telling telling{&out, std::nullopt};
   wq_repair_report report = WQ_REPAIR_REPORT_INIT;

@@ -8,10 +8,15 @@
 // Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
 // for the rest; the second one kills the processes. After SIGKILL the leases stay until their
 // deadline, or until --expire-leases takes them back.
+//
+// Where the commands write to our standard output, or --json does, the worker looks whether that is
+// still there: before it takes jobs, and when a command failed. If it is gone every job would fail
+// of it, so the worker stops, and jobs that fail meanwhile go back uncounted.
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "cli/child.h"
@@ -55,6 +60,10 @@ class Worker {
   void settle();
   void settle_queue(size_t queue_index, const std::vector<const Verdict*>& verdicts);
   void tell(const Verdict& verdict, int32_t code);
+  void mind_output(bool after_failure);
+  void excuse_failures(std::vector<Verdict>& verdicts);
+  void lose_output(Failure failure);
+  void flush();
   void extend();
   void feed();
   void wait();
@@ -84,6 +93,7 @@ class Worker {
   Stopwatch watch_;
   std::optional<Progress> progress_;
   bool stopping_ = false, killed_ = false, feed_has_more_ = false;
+  std::optional<Failure> output_gone_;
 };
 
 RunnerOptions runner_options_of(const WorkOptions& options, bool json) {
@@ -159,6 +169,7 @@ int Worker::run() {
   check(wq_store_sync(store_.get(), &err), err);
   tell_summary();
   if (runner_->broken()) throw Failure(*runner_->broken());
+  if (output_gone_) throw Failure(*output_gone_);
   if (killed_) return 128 + signals_.last_signal();
   if (options_.strict && totals_.nacked + totals_.failed > 0) return exit_job_failed;
   if (signals_.count() > 0) return exit_ok;
@@ -180,6 +191,7 @@ void Worker::loop() {
   while (!finished()) {
     mind_signals();
     if (runner_->broken()) stop();
+    if (takes_more()) mind_output(false);
     if (takes_more()) feed();
     if (takes_more()) lease();
     runner_->step();
@@ -191,7 +203,7 @@ void Worker::loop() {
     progress_->update(totals_.acked, std::to_string(runner_->in_flight()) + " in work, " +
                                          std::to_string(totals_.nacked + totals_.failed) +
                                          " failed");
-    context_.out().flush();
+    flush();
     wait();
   }
   settle();
@@ -212,6 +224,51 @@ void Worker::mind_signals() {
   if (signals_.count() > 1 && !killed_) {
     killed_ = true;
     runner_->kill_all();
+  }
+}
+
+// Handlers with --lines have a pipe to us in place of our standard output.
+void Worker::mind_output(bool after_failure) {
+  if (output_gone_ || (!options_.lines.empty() && !context_.out().json())) return;
+  const int problem = Output::standard_output_problem(after_failure);
+  if (problem == EBADF) {
+    lose_output(Failure{exit_other, 0, "standard output is closed; >/dev/null leaves it out"});
+  } else if (problem != 0) {
+    lose_output(failure_of_errno("standard output", problem));
+  }
+}
+
+void Worker::lose_output(Failure failure) {
+  if (output_gone_) return;
+  failure.message += "; the worker stopped, jobs that failed of it were given back uncounted";
+  output_gone_ = std::move(failure);
+  if (!stopping_) stop();
+}
+
+// Nobody can tell whether a job failed for want of the output, or would have failed anyway; it was
+// not given a fair attempt. Last one first, so that they stand in the queue in their old order.
+void Worker::excuse_failures(std::vector<Verdict>& verdicts) {
+  const auto is_failure = [](const Verdict& verdict) {
+    return verdict.kind == WQ_SETTLE_NACK || verdict.kind == WQ_SETTLE_FAIL;
+  };
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_failure)) return;
+  mind_output(true);
+  if (!output_gone_ || !options_.lines.empty()) return;
+  for (Verdict& verdict : verdicts) {
+    if (!is_failure(verdict)) continue;
+    verdict.kind = WQ_SETTLE_RELEASE;
+    verdict.error.clear();
+    verdict.reason = 0;
+  }
+  std::reverse(verdicts.begin(), verdicts.end());
+}
+
+// What is in work is settled also if there is nobody left to tell it to.
+void Worker::flush() {
+  try {
+    context_.out().flush();
+  } catch (Failure& failure) {
+    lose_output(std::move(failure));
   }
 }
 
@@ -285,8 +342,9 @@ void Worker::hand_out(const Batch& batch) {
 }
 
 void Worker::settle() {
-  const std::vector<Verdict> verdicts = runner_->take_verdicts();
+  std::vector<Verdict> verdicts = runner_->take_verdicts();
   if (verdicts.empty()) return;
+  excuse_failures(verdicts);
   for (size_t queue_index = 0; queue_index < queues_.size(); ++queue_index) {
     std::vector<const Verdict*> of_queue;
     for (const Verdict& verdict : verdicts) {
@@ -327,7 +385,7 @@ void Worker::settle_queue(size_t queue_index, const std::vector<const Verdict*>&
 
 void Worker::tell(const Verdict& verdict, int32_t code) {
   constexpr const char* names[] = {"", "ack", "retry", "fail", "release"};
-  if (!context_.out().json()) return;
+  if (!context_.out().json() || output_gone_) return;
   Record record;
   record.add("event", "settled")
       .add("id", verdict.token.id)
@@ -337,7 +395,11 @@ void Worker::tell(const Verdict& verdict, int32_t code) {
       .add("outcome", code == WQ_OK ? names[verdict.kind] : wq_error_name(code))
       .add("dead", code == WQ_OK && is_deadly(verdict));
   if (!verdict.error.empty()) record.add_bytes("error", verdict.error);
-  context_.out().record(record);
+  try {
+    context_.out().record(record);
+  } catch (Failure& failure) {
+    lose_output(std::move(failure));
+  }
 }
 
 // Keeps every lease that is in work alive. One that is lost all the same (this process was stopped
@@ -421,7 +483,7 @@ void Worker::tell_summary() {
   const double seconds = watch_.seconds();
   progress_.reset();
   if (context_.out().json()) {
-    context_.out().record(totals_.record(seconds));
+    if (!output_gone_) context_.out().record(totals_.record(seconds));
   } else {
     context_.out().note(totals_.text(seconds, options_.queues));
   }
@@ -438,8 +500,6 @@ void check_options(const WorkOptions& options) {
     fail_usage("work: there is no program '" + printable(options.command[0], 80) +
                "' to run (looked in PATH)");
   }
-  if (options.slots < 1 || options.slots > 1000) fail_usage("-n: outside 1 to 1000");
-  if (options.ahead < 1 || options.ahead > 10'000) fail_usage("--ahead: outside 1 to 10000");
   if (!options.lines.empty() && options.lines != "json" && options.lines != "tab") {
     fail_usage("--lines: '" + printable(options.lines, 60) + "' is none of json, tab");
   }

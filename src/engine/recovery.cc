@@ -53,10 +53,15 @@ Status cause_of(Status status) {
 
 // What this library must not open it must not touch either, not even the text in LOCK. So this
 // looks before the lock is taken; FORMAT is only ever replaced as a whole.
-Status refuse_foreign(Io& io, const std::string& directory) {
+Status refuse_foreign(Io& io, const std::string& directory, bool create) {
   WQ_TRY(refuse_backup(io, directory));
   auto format = read_format(io, directory, Access::write);
   const Code code = format.status().code();
+  // Nor is a file to be left where there is no store: without a LOCK nobody is creating one.
+  if (code == Code::not_found && !create) {
+    WQ_TRY_SET(const bool locked_once, io.exists(directory + "/LOCK"));
+    if (!locked_once) return format.take_status();
+  }
   // These two are judged under the lock, when nobody is just creating the store.
   if (code == Code::not_found || code == Code::corrupt) return {};
   return format.take_status();
@@ -94,7 +99,7 @@ Status Engine::open_parts() {
   if (!exists && !options_.create) {
     return Status(Code::not_found, directory + ": there is no store");
   }
-  WQ_TRY(refuse_foreign(io, directory));
+  WQ_TRY(refuse_foreign(io, directory, options_.create));
   if (options_.create) {
     WQ_TRY(make_store_directory(io, directory));
     WQ_TRY(check_place_for_store(io, directory));

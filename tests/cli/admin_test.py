@@ -227,8 +227,28 @@ class Global(CliCase):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE,
                                       check=False)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 7)
             self.assertIn(b"No space left", done.stderr)
+
+    def test_exit_codes_of_files(self):
+        self.push("x")
+        for args in (("export",), ("stat",), ("pull",)):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, "--store", self.store, *args], stdout=full,
+                                      stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 7, args)
+        self.wq("pull", "--payload", "/dev/full", code=7)
+        self.wq("pull", "--payload", "/", code=2)
+        self.wq("push", "--file", "/", code=2)
+        self.wq("push", "--file", self.path("no"), code=3)
+        self.wq("txn", self.file("file", b"") + "/x", code=2)
+        # Nobody may write there, root neither.
+        for target in ("/proc/self/b", "/proc/self/b.tar"):
+            self.assertNotIn(self.wq("backup", target, code=None).code, (0, 1))
+        done = subprocess.run(["bash", "-c", '"$@" backup - | head -c 10 >/dev/null; '
+                               'exit ${PIPESTATUS[0]}', "bash", PROGRAM, "--store", self.store],
+                              stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_a_usage_error_names_the_help_that_helps(self):
         self.push("x")
@@ -250,6 +270,51 @@ class Global(CliCase):
         for args in ((), ("nonsense",), ("push", "--nonsense"), ("dead",), ("ack",),
                      ("--backend", "x", "stat"), ("stat", "--count", "x")):
             self.assertTrue(self.wq(*args, code=2).err)
+
+    def test_numbers_are_taken_exactly_or_refused_with_their_range(self):
+        self.push("x")
+        over, far = str(2**64 + 1), str(2**63)
+        for args, name in ((("queue", "set", "q", "--max-depth"), "--max-depth"),
+                           (("queue", "set", "q", "--dead-max"), "--dead-max"),
+                           (("queue", "set", "q", "--if-version"), "--if-version"),
+                           (("queue", "set", "q", "--max-running"), "--max-running"),
+                           (("kv", "put", "k", "v", "--if-version"), "--if-version"),
+                           (("push", "x", "--max-exceptions"), "--max-exceptions"),
+                           (("log", "dump", "--from"), "--from"),
+                           (("log", "dump", "-n"), "--limit"),
+                           (("kv", "ls", "--limit"), "--limit"),
+                           (("dead", "ls", "-q", "default", "--cursor"), "--cursor"),
+                           (("dead", "ls", "-n"), "--limit"), (("history", "--limit"), "--limit"),
+                           (("batch", "ls", "--limit"), "--limit"), (("work", "-n"), "--slots"),
+                           (("stat", "--watch", "1s", "--count"), "--count"),
+                           (("bench", "--batch"), "--batch")):
+            for value in ("-1", over, "-" + over):
+                self.assertRegex(self.wq(*args, value, code=2).err,
+                                 f"^wq: {name}: {value} is outside [01] to [0-9]+; wq ")
+            for value in ("1x", "0x1", "1.0", "+1", "-", " 1"):
+                self.assertRegex(self.wq(*args, value, code=2).err, "is not a whole number; wq ")
+        for value in (far, "-" + far[:-1] + "9"):
+            self.assertIn(f"--by: {value} is outside -{far} to {2**63 - 1};",
+                          self.wq("kv", "add", "m", "--by", value, code=2).err)
+        self.assertEqual(self.wq("kv", "add", "m", "--by", "-" + far).lines, ["-" + far])
+        self.wq("queue", "set", "q", "--max-depth", "010", "--dead-max", str(2**63 - 1))
+        self.assertIn("10", self.wq("queue", "show", "q").out.decode())
+
+    def test_a_limit_of_nothing_is_refused(self):
+        self.push("x")
+        for args in (("dead", "ls"), ("dead", "rm", "-q", "default", "--all", "--yes"),
+                     ("kv", "ls"), ("log", "dump"), ("history",), ("batch", "ls")):
+            self.assertIn("--limit: 0 is outside 1 to", self.wq(*args, "--limit", "0", code=2).err)
+
+    def test_json_errors_are_json_also_of_wrong_arguments(self):
+        for args in (("push", "--priority", "999", "a"), ("ack",), ("pull", "-n", "0"),
+                     ("--bogus",), ("bogus",), ()):
+            for line in (("--json", *args), (*args, "--json")):
+                error = json.loads(self.wq(*line, code=2).err)["error"]
+                self.assertEqual((error["exit_code"], error["code"]), (2, ""))
+                self.assertTrue(error["message"])
+        # Behind -- it belongs to others.
+        self.assertTrue(self.wq("pull", "-n", "0", "--", "--json", code=2).err.startswith("wq: "))
 
     def test_an_unknown_command_is_named(self):
         for args in (("nosuch",), ("dead", "nosuch"), ("queue", "nosuch"), ("log", "nosuch")):
@@ -275,6 +340,13 @@ class Global(CliCase):
             result = self.wq(*command, code=3)
             self.assertIn(self.store, result.err)
         self.assertFalse(os.path.exists(self.store))
+
+    def test_an_empty_directory_stays_empty(self):
+        os.mkdir(self.store)
+        for command in (("stat",), ("pull",), ("work", "--", "cat"), ("verify",), ("log", "dump")):
+            self.wq(*command, code=3)
+            self.assertEqual(os.listdir(self.store), [])
+        self.wq("push", "x")
 
     def test_store_by_environment_and_by_default(self):
         self.wq("push", "a", store=False, env={"WQ_STORE": self.path("env")})

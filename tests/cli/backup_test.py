@@ -96,6 +96,22 @@ class BackupTest(CliCase):
         self.wq("--store", where, "restore", self.path("b"), store=False, code=3)
         self.assertFalse(os.path.exists(where))
 
+    def test_nothing_is_made_inside_of_what_it_copies(self):
+        self.fill()
+        link, backup = self.path("link"), self.path("backup")
+        os.symlink(self.store, link)
+        before = sorted(os.listdir(self.store))
+        for place in (self.store + "/b", self.store + "//x/../b/", link + "/b", link, "store/b"):
+            for args in (("backup", place), ("repair", "--salvage", place)):
+                self.assertIn("is inside the store", self.wq(*args, code=2).err)
+        self.wq("backup", self.store + "/b.tar", code=2)
+        self.assertEqual(sorted(os.listdir(self.store)), before)
+        self.wq("backup", self.store + "-beside")
+        self.wq("backup", backup)
+        self.assertIn("is inside the backup",
+                      self.wq("--store", backup + "/r", "restore", backup, store=False, code=2).err)
+        self.wq("verify", "--backup", backup)
+
     def test_damage(self):
         self.fill()
         self.wq("backup", self.path("b"))

@@ -30,7 +30,7 @@ class Encrypt(CliCase):
         self.assertEqual((shown["encrypt"], shown["compress_min_bytes"]), (True, 1024))
         self.assertIn("encrypted, compressed from 1.0 KiB", self.wq("ls", "-l").out.decode())
         for command in (("push", "-q", "q", "x"), ("pull", "-q", "q")):
-            self.assertIn("without", self.wq(*command, code=8).err)
+            self.assertRegex(self.wq(*command, code=8).err, "without.*--key-file")
         self.wq("push", "-q", "q", SECRET, env=one)
         self.assertFalse(self.in_store(SECRET))
         self.wq("push", "-q", "q", "--plain", SECRET, env=one)

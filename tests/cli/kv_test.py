@@ -43,14 +43,18 @@ class Kv(CliCase):
     def test_locks(self):
         self.wq("kv", "lock", "l", "--owner", "me", "--ttl", "1h")
         self.wq("kv", "lock", "l", "--owner", "me", "--ttl", "1h")
-        self.wq("kv", "lock", "l", "--owner", "you", code=8)
+        self.assertRegex(self.wq("kv", "lock", "l", "--owner", "you", code=8).err,
+                         r"the lock 'l' is held by 'me' until 20.*Z\n")
         self.wq("kv", "extend", "l", "--owner", "you", code=5)
-        self.wq("kv", "unlock", "l", "--owner", "you", code=5)
+        self.assertIn("is held by 'me'", self.wq("kv", "unlock", "l", "--owner", "you", code=5).err)
         self.assertEqual(self.wq("kv", "get", "l").lines, ["me"])
         self.wq("kv", "extend", "l", "--owner", "me")
         self.wq("kv", "unlock", "l", "--owner", "me")
-        self.wq("kv", "unlock", "l", "--owner", "me", code=5)
+        self.assertIn("nobody holds the lock 'l'",
+                      self.wq("kv", "unlock", "l", "--owner", "me", code=5).err)
         self.wq("kv", "lock", "l", "--owner", "you")
+        self.assertIn("is held by 'you' without an end",
+                      self.wq("kv", "extend", "l", "--owner", "me", code=5).err)
 
     def lines(self, *operations):
         return "".join(json.dumps(operation) + "\n" for operation in operations).encode()

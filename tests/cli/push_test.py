@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from cli_case import PROGRAM, CliCase
+from cli_case import PROGRAM, SIGINT, SIGTERM, CliCase
 
 
 class PushArguments(CliCase):
@@ -116,7 +116,7 @@ class PushArguments(CliCase):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PROGRAM, "--store", self.store, *args], stdout=full,
                                       stderr=subprocess.PIPE, check=False)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 7)
             self.assertRegex(done.stderr, b"No space left.*(2 jobs were|1 job was) pushed")
         self.assertEqual(self.counts(), {"ready": 3})
 
@@ -132,6 +132,18 @@ class PushArguments(CliCase):
 
 
 class PushLines(CliCase):
+    def test_a_signal_tells_what_was_pushed(self):
+        for number, code in ((SIGTERM, 143), (SIGINT, 130)):
+            running = self.start("push", "--ids")
+            running.write(b"a\nb\nc")
+            ids = [running.read_line(), running.read_line()]
+            running.send(number)
+            result = running.finish()
+            self.assertEqual(result.code, code, result.err)
+            self.assertIn(f"stopped by a signal; 2 jobs were pushed (ids {ids[0]} to {ids[1]}); "
+                          "the rest of the input was not", result.err)
+        self.assertEqual(self.counts(), {"ready": 4})
+
     def test_lines_byte_for_byte(self):
         data = b"one\n\n\xff\x00\r\nlast without newline"
         self.wq("push", stdin=data)
@@ -171,6 +183,9 @@ class PushLines(CliCase):
 
     def test_line_over_the_limit(self):
         path = self.file("input", b"ok\n" + b"x" * 2000 + b"\nok\n")
+        whole = self.wq("push", "--payload-max", "1KiB", "--format", "whole", "--file", path,
+                        code=2)
+        self.assertIn("--payload-max raises it", whole.err)
         result = self.wq("push", "--payload-max", "1KiB", "--file", path, code=2)
         self.assertIn("line 2", result.err)
         self.assertIn("nothing was pushed", result.err)

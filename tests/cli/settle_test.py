@@ -24,16 +24,22 @@ class Settle(CliCase):
     def test_what_could_not_be_told_goes_back(self):
         ids = self.push("a", "b", "c")
         for args in (("pull",), ("pull", "-n", "2"), ("--json", "pull", "-n", "9")):
-            for target in (">/dev/full", ">&-"):
+            for target, code in ((">/dev/full", 7), (">&-", 1)):
                 done = subprocess.run(["sh", "-c", f'exec "$@" {target}', "sh", PROGRAM, "--store",
                                        self.store, *args], stderr=subprocess.PIPE, check=False)
-                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(b"given back", done.stderr)
                 self.assertEqual(self.counts(), {"ready": 3})
         self.wq("pull", "--payload", self.path("no/such"), code=3)
         self.wq("verify")
         jobs = self.json("pull", "-n", "9")
         self.assertEqual([(job["id"], job["attempts"]) for job in jobs], [(i, 1) for i in ids])
+
+    def test_a_token_is_told_as_it_was_given(self):
+        self.push("a")
+        for token in ("0:0", "1:0"):
+            self.assertIn(f"wq: {token}: settled", self.wq("ack", token, code=5).err)
+            self.assertEqual(self.json("ack", token, code=5)[0]["token"], token)
 
     def test_a_token_is_good_once(self):
         self.push("a")

@@ -3,9 +3,10 @@
 import json
 import os
 import stat
+import subprocess
 import unittest
 
-from cli_case import PROGRAM, SIGTERM, CliCase
+from cli_case import DEADLINE_SECONDS, PROGRAM, SIGTERM, CliCase
 
 
 class WorkExec(CliCase):
@@ -199,6 +200,52 @@ class WorkExec(CliCase):
         self.assertEqual(script_sees, b"first")
         running.write(b"second")
         self.assertEqual(running.finish().out, b"second")
+
+    def work_into(self, target, *args):
+        """Runs the worker with its standard output at `target` of a shell."""
+        command = self._command(["work", "--stop-when-empty", *args])
+        return subprocess.run(["sh", "-c", f'exec "$@" {target}', "sh", *command],
+                              stderr=subprocess.PIPE, check=False, env=self._environment(None))
+
+    def test_an_output_that_is_gone_costs_no_attempt(self):
+        self.push(*[str(i) for i in range(20)], options=("--max-attempts", "1"))
+        for target, why in ((">/dev/full", b"No space left"), (">&-", b"output is closed")):
+            for slots in ("1", "4"):
+                done = self.work_into(target, "-n", slots, "--", "cat")
+                self.assertNotIn(done.returncode, (0, 9), done.stderr)
+                self.assertIn(why, done.stderr)
+                self.assertIn(b"the worker stopped", done.stderr)
+                self.assertEqual(self.counts(), {"ready": 20})
+        self.assertEqual(self.stat()["acked_total"], 0)
+        # Whoever says "never" said it of the output as well.
+        self.work_into(">/dev/full", "--", "sh", "-c", "cat || exit 65")
+        self.assertEqual(self.counts(), {"ready": 20})
+        # Without a word to it nothing is lost.
+        self.assertEqual(self.work_into(">/dev/full", "--", "true").returncode, 0)
+        self.assertEqual(self.stat()["acked_total"], 20)
+
+    def test_a_closed_pipe_stops_the_worker(self):
+        self.push(*["x" * 100] * 50, options=("--max-attempts", "1"))
+        self.fifo("gate")
+        running = self.start("work", "--stop-when-empty", "--", "sh", "-c", "cat; read x <gate")
+        running.process.stdout.read(1)
+        running.process.stdout.close()
+        with open(self.path("gate"), "wb") as gate:  # the first job ends when nobody reads
+            gate.write(b"\n")
+        running.process.wait(DEADLINE_SECONDS)
+        err = running.process.stderr.read()
+        self.assertEqual(running.process.returncode, 1, err)
+        self.assertIn(b"Broken pipe", err)
+        self.assertEqual((self.stat()["acked_total"], self.counts()), (1, {"ready": 49}))
+
+    def test_json_that_nobody_takes_leaves_no_lease(self):
+        self.push("a", "b", "c")
+        for lines in ((), ("--lines", "tab")):
+            done = self.work_into(">/dev/full", "--json", "-n", "3", *lines, "--", "sh", "-c",
+                                  "while read x; do echo ok; done")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(b"No space left", done.stderr)
+            self.assertNotIn("leased", self.counts())
 
     def test_usage_errors_burn_no_attempt(self):
         self.push("x")
