@@ -1,6 +1,5 @@
 // How the help looks, and what holds for the options of every command: CLI11's own words (types,
-// ranges, exclusions) are left out, an empty value is refused, and a
-// number is one of add_number().
+// ranges, exclusions) are left out, an empty value is refused, and a number is one of add_number().
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <stdexcept>

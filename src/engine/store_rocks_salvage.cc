@@ -327,10 +327,11 @@ std::vector<Table> SalvageStore::tables_of(const std::string& family) const {
 void SalvageStore::find_broken_tables() {
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
+  const rocksdb::Options options = table_options();
   for (const rocksdb::LiveFileMetaData& file : files) {
     const auto family = family_of(file.column_family_name);
     if (!family) continue;
-    rocksdb::SstFileReader reader(table_options());
+    rocksdb::SstFileReader reader(options);
     const rocksdb::Status status = reader.Open(scratch_ + "/" + file.relative_filename);
     if (status.ok() || !broken_[static_cast<size_t>(*family)].ok()) continue;
     broken_[static_cast<size_t>(*family)] =
