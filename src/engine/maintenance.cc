@@ -142,10 +142,15 @@ bool Engine::delays_wanted(int64_t now_ms) const {
   return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= now_ms + load_ahead_ms;
 }
 
-// Memory comes first: a flood of due jobs is loaded as fast as checkpoints free room for it. A
-// checkpoint that can free nothing raises the limit, so this never stays false.
+// Memory comes first. Over the budget, what is in memory is promoted before more is loaded: due jobs
+// are never evicted, so that loading ahead would only raise the limit. Over the limit, a flood is
+// loaded as fast as checkpoints free room for it; one that can free nothing raises the limit, so
+// this never stays false.
 bool Engine::has_room_for_pages() const {
-  return state_.resident_bytes() <= memory_limit_ || state_.delays().empty();
+  const uint64_t resident = state_.resident_bytes();
+  if (resident <= options_.memory_budget_bytes || WQ_PLANTED(due_jobs_loaded_ahead)) return true;
+  const bool has_first = !state_.delays().empty() && first_delay_is_first(true);
+  return !has_first && resident <= memory_limit_;
 }
 
 // A store under import is left alone.
@@ -310,7 +315,7 @@ Result<bool> Engine::maintain() {
     if (has_room_for_pages()) {
       WQ_TRY(load_delays());
       more = true;
-    } else if (!checkpoint_wanted_) {
+    } else if (state_.resident_bytes() > memory_limit_ && !checkpoint_wanted_) {
       checkpoint_wanted_ = true;
       checkpoint_wake_.notify_one();
     }
