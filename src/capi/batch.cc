@@ -52,12 +52,14 @@ wq_job to_public(const wq_batch& batch, const JobView& view) {
   out.payload = view_bytes(envelope.payload);
   out.queue_name = view_bytes(name_of(batch, view));
   out.last_error = view_bytes(bytes_of(view.last_error));
-  const JobTraits traits = traits_of(view.body.bytes());
-  out.timeout_ms = traits.timeout_ms;
-  out.expires_at_ms = traits.expires_ms;
-  out.retry_until_ms = traits.retry_until_ms;
-  out.max_exceptions = traits.max_exceptions;
-  out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  if (trusted_has_traits(view.body.bytes())) {
+    const JobTraits traits = traits_of(view.body.bytes());
+    out.timeout_ms = traits.timeout_ms;
+    out.expires_at_ms = traits.expires_ms;
+    out.retry_until_ms = traits.retry_until_ms;
+    out.max_exceptions = traits.max_exceptions;
+    out.flags = traits.fail_on_timeout ? WQ_JOB_FAIL_ON_TIMEOUT : 0;
+  }
   out.progress = view_bytes(bytes_of(view.progress));
   out.first_dead_ms = view.first_dead_ms;
   if (view.packing.is_sealed()) out.flags |= WQ_JOB_ENCRYPT;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "engine/payload_seal.h"
+#include "engine/record_flat.h"
 #include "engine/record_internal.h"
 #include "engine/schema/command_generated.h"
 #include "engine/schema/envelope_generated.h"
@@ -103,53 +104,18 @@ Offset<fb::QueueConfig> put_config(FlatBufferBuilder& b, const QueueConfig& conf
   return table.Finish();
 }
 
-bool all_acks(const std::vector<SettleItem>& settles) {
-  for (const SettleItem& item : settles) {
-    if (item.kind != SettleKind::ack || item.flags != 0 || !item.result.empty()) return false;
-  }
-  return true;
-}
-
-Offset<Vector<const fb::Token*>> put_tokens(FlatBufferBuilder& b,
-                                            const std::vector<SettleItem>& settles) {
-  fb::Token* out = nullptr;
-  const auto offset = b.CreateUninitializedVectorOfStructs<fb::Token>(settles.size(), &out);
-  for (size_t i = 0; i < settles.size(); ++i) {
-    out[i] = fb::Token(settles[i].id, settles[i].generation);
-  }
-  return Offset<Vector<const fb::Token*>>(offset);
-}
-
-Offset<Vector<const fb::LeaseGroup*>> put_groups(FlatBufferBuilder& b,
-                                                 const std::vector<LeaseGroup>& groups) {
-  fb::LeaseGroup* out = nullptr;
-  const auto offset = b.CreateUninitializedVectorOfStructs<fb::LeaseGroup>(groups.size(), &out);
-  for (size_t i = 0; i < groups.size(); ++i) {
-    out[i] = fb::LeaseGroup(groups[i].deadline_ms, groups[i].queue, groups[i].count);
-  }
-  return Offset<Vector<const fb::LeaseGroup*>>(offset);
-}
-
-Offset<Vector<const fb::NewJob*>> put_jobs(FlatBufferBuilder& b, const std::vector<NewJob>& jobs) {
-  fb::NewJob* out = nullptr;
-  const auto offset = b.CreateUninitializedVectorOfStructs<fb::NewJob>(jobs.size(), &out);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const NewJob& job = jobs[i];
-    const auto envelope_bytes = static_cast<uint32_t>(job.envelope.size());
-    out[i] = fb::NewJob(job.id, job.due_ms, envelope_bytes, job.max_attempts, job.priority);
-  }
-  return Offset<Vector<const fb::NewJob*>>(offset);
+template <typename Element, typename From>
+Offset<Vector<const Element*>> put_structs(FlatBufferBuilder& b, const std::vector<From>& from) {
+  Element* out = nullptr;
+  const auto offset = b.CreateUninitializedVectorOfStructs<Element>(from.size(), &out);
+  fill(out, from);
+  return Offset<Vector<const Element*>>(offset);
 }
 
 ByteVector put_envelopes(FlatBufferBuilder& b, const std::vector<NewJob>& jobs) {
-  size_t total_bytes = 0;
-  for (const NewJob& job : jobs) total_bytes += job.envelope.size();
   uint8_t* out = nullptr;
-  const ByteVector offset(b.CreateUninitializedVector<uint8_t>(total_bytes, &out));
-  for (const NewJob& job : jobs) {
-    std::memcpy(out, job.envelope.data(), job.envelope.size());
-    out += job.envelope.size();
-  }
+  const ByteVector offset(b.CreateUninitializedVector<uint8_t>(envelopes_size(jobs), &out));
+  fill_envelopes(out, jobs);
   return offset;
 }
 
@@ -277,6 +243,7 @@ struct Encoder::Impl {
   ReusedBuilder part;   // of the command under construction
   ReusedBuilder envelope;
   ReusedBuilder row;
+  FlatRecords flat;
   std::vector<Offset<fb::SettleItem>> settle_offsets;
   std::vector<Offset<fb::Header>> headers;
 
@@ -294,7 +261,6 @@ Encoder::~Encoder() = default;
 Bytes Encoder::command(const Command& command) {
   const char* reason = check_command(command);
   if (reason) check_failed(reason, __FILE__, __LINE__);
-  WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
   return impl_->encode(command, impl_->whole);
 }
 
@@ -315,11 +281,6 @@ Offset<Vector<Offset<fb::SettleItem>>> Encoder::Impl::put_settles(
   for (const SettleItem& item : settles) settle_offsets.push_back(put_settle(b, item));
   return b.CreateVector(settle_offsets);
 }
-
-// Fields that no command has which a job meets on its way without accidents: enqueue, lease, ack.
-constexpr uint32_t fields_of_few =
-    field_parts | field_delays | field_note | field_kv | field_imports | field_row | field_config |
-    field_name | field_batch | field_states | field_unclean | field_priority | field_cron;
 
 // What of them is put before the table of the command is begun.
 struct Encoder::Impl::FewParts {
@@ -377,6 +338,8 @@ void add_few_values(fb::CommandBuilder& table, const Command& command, uint32_t 
 
 Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   const uint32_t fields = command_fields(command.type);
+  if (FlatRecords::fits(command, fields)) return flat.command(command, fields);
+  WQ_CHECK(command_bytes_bound(command) <= command_bytes_max);
   const bool few = (fields & fields_of_few) != 0;
   FlatBufferBuilder& b = builder.start();
   FewParts few_parts;
@@ -385,18 +348,18 @@ Bytes Encoder::Impl::encode(const Command& command, ReusedBuilder& builder) {
   ByteVector envelopes;
   if ((fields & field_jobs) && !command.jobs.empty()) {
     envelopes = put_envelopes(b, command.jobs);
-    jobs = put_jobs(b, command.jobs);
+    jobs = put_structs<fb::NewJob>(b, command.jobs);
   }
   Offset<Vector<Offset<fb::SettleItem>>> settles;
   Offset<Vector<const fb::Token*>> tokens;
   if ((fields & field_settles) && !all_acks(command.settles)) {
     settles = put_settles(b, command.settles);
   } else if (fields & field_tokens) {
-    tokens = put_tokens(b, command.settles);
+    tokens = put_structs<fb::Token>(b, command.settles);
   }
   Offset<Vector<const fb::LeaseGroup*>> groups;
   Offset<Vector<uint64_t>> ids;
-  if (fields & field_groups) groups = put_groups(b, command.groups);
+  if (fields & field_groups) groups = put_structs<fb::LeaseGroup>(b, command.groups);
   if (fields & field_ids) ids = b.CreateVector(command.ids);
 
   fb::CommandBuilder table(b);
@@ -427,6 +390,10 @@ Bytes Encoder::envelope(std::span<const Header> headers, Bytes payload, const Ba
   WQ_CHECK(backoff.jitter_permille <= jitter_permille_max);
   WQ_CHECK(traits.chain.size() <= 2 * chain_bytes_max);
   WQ_CHECK(!check_backoff(backoff.kind, backoff.base_ms, backoff.max_ms, backoff.list_ms));
+  const bool has_policy = backoff.kind != BackoffKind::none;
+  if (plain && headers.empty() && !has_policy && packing == Packing()) {
+    return impl_->flat.envelope(payload, enqueued_ms);
+  }
   FlatBufferBuilder& b = impl_->envelope.start();
 
   Offset<Vector<Offset<fb::Header>>> header_vector;
