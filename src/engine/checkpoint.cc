@@ -10,54 +10,82 @@
 #include "engine/exit_gate.h"
 
 namespace wq {
-namespace {
-
-void give_back_memory(CheckpointContent& content) {
-  content = CheckpointContent();
-  return_free_memory();
-}
-
-}  // namespace
-
 Status Engine::run_checkpoint() {
   MutexLock one_at_a_time(checkpoint_mutex_);
   const GateStay stay;  // for all of it: cut short by an exit it would look like a failure
   WQ_TRY(stay.status());
-  const int64_t start_ns = environment_.clock->mono_ns();
-  CheckpointContent content;
-  Status written;
-  Lsn frozen_lsn = 0;
+  if (frozen_) WQ_TRY(write_frozen());  // the one that was postponed
   WQ_TRY(expire_kv());
   WQ_TRY(expire_keys());
   WQ_TRY(look_after_batches());
-  {
-    MutexLock lock(mutex_);
-    checkpoint_wanted_ = false;
-    if (!failure_.ok()) return failure_;
-    WQ_TRY(log_->failure());
-    while (state_.sweep_garbage(evict_step_max)) let_callers_in();
-    frozen_lsn = log_->last_lsn();
-    if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
-      if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
-      return {};
-    }
-    state_.freeze();
-    checkpoint_running_ = true;
-    log_bytes_since_checkpoint_ = 0;
-    written = caught([&] {
-      mutex_.assert_held();
-      return take_frozen(content, frozen_lsn);
-    });
-  }
+  Status taken = freeze();
+  if (!frozen_) return taken;
   if (environment_.between_steps) environment_.between_steps();
-  if (WQ_PLANTED(log_released_early)) WQ_TRY(log_->trim(frozen_lsn + 1));
-  if (written.ok()) {
-    written = caught([&] {
+  if (WQ_PLANTED(log_released_early)) WQ_TRY(log_->trim(frozen_->lsn + 1));
+  return taken.ok() ? write_frozen() : finish_checkpoint(std::move(taken));
+}
+
+Status Engine::write_frozen() {
+  Status written = write_with_room();
+  if (environment_.between_steps) environment_.between_steps();
+  const bool short_of_room = written.code() == Code::no_space && store_->failure().ok();
+  if (short_of_room && !WQ_PLANTED(checkpoint_without_room)) {
+    return postpone_checkpoint(std::move(written));
+  }
+  return finish_checkpoint(std::move(written));
+}
+
+// Takes what has changed into frozen_, if there is anything: it is gone then from memory's point of
+// view.
+Status Engine::freeze() {
+  MutexLock lock(mutex_);
+  checkpoint_wanted_ = false;
+  WQ_TRY(failure_);
+  WQ_TRY(log_->failure());
+  while (state_.sweep_garbage(evict_step_max)) let_callers_in();
+  const Lsn frozen_lsn = log_->last_lsn();
+  if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
+    if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
+    return {};
+  }
+  state_.freeze();  // without memory for it nothing is frozen
+  frozen_.emplace();
+  frozen_->lsn = frozen_lsn;
+  frozen_->start_ns = environment_.clock->mono_ns();
+  checkpoint_running_ = true;
+  log_bytes_since_checkpoint_ = 0;
+  return caught([&] {
+    mutex_.assert_held();
+    checkpoint_mutex_.assert_held();
+    return take_frozen(frozen_->content, frozen_lsn);
+  });
+}
+
+// As often as a spare segment of the log can make room for it.
+Status Engine::write_with_room() {
+  for (;;) {
+    Status written = caught([&] {
       checkpoint_mutex_.assert_held();
-      return write_checkpoint(content, frozen_lsn);
+      return write_checkpoint(frozen_->content, frozen_->lsn);
     });
+    const bool short_of_room = written.code() == Code::no_space && store_->failure().ok();
+    if (!short_of_room || !log_->drop_spare()) return written;
   }
-  if (environment_.between_steps) environment_.between_steps();
+}
+
+// Nothing was written, and what is to be written is kept: the next call goes on with it. Until then
+// no memory is freed and the log grows, so whoever waits for memory goes on without it.
+Status Engine::postpone_checkpoint(Status why) {
+  MutexLock lock(mutex_);
+  checkpoint_wanted_ = false;
+  checkpoint_running_ = false;
+  checkpoint_postponed_ = true;
+  memory_freed_.notify_all();
+  return why;
+}
+
+Status Engine::finish_checkpoint(Status written) {
+  const Lsn frozen_lsn = frozen_->lsn;
   MutexLock lock(mutex_);
   const uint64_t before_bytes = state_.resident_bytes();
   if (written.ok()) {
@@ -67,7 +95,7 @@ Status Engine::run_checkpoint() {
       return {};
     });
     ++checkpoints_;
-    checkpoint_us_last_ = (environment_.clock->mono_ns() - start_ns) / ns_per_us;
+    checkpoint_us_last_ = (environment_.clock->mono_ns() - frozen_->start_ns) / ns_per_us;
     checkpoint_us_max_ = std::max(checkpoint_us_max_, checkpoint_us_last_);
   }
   if (!written.ok() && !WQ_PLANTED(checkpoint_failure_forgotten)) {
@@ -77,11 +105,13 @@ Status Engine::run_checkpoint() {
     if (written.code() == Code::no_memory) written = failure_;
   }
   checkpoint_running_ = false;
+  checkpoint_postponed_ = false;
   memory_freed_.notify_all();
   const uint64_t freed_bytes = before_bytes - std::min(before_bytes, state_.resident_bytes());
   lock.unlock();
-  if (!written.ok()) return written;
-  if (freed_bytes > memory_returned_min) give_back_memory(content);
+  frozen_.reset();
+  WQ_TRY(std::move(written));
+  if (freed_bytes > memory_returned_min) return_free_memory();
   WQ_TRY(log_->trim(frozen_lsn + 1));
   WQ_TRY(sweep_trash());
   WQ_TRY(sweep_history());
@@ -151,8 +181,20 @@ Status Engine::write_checkpoint(CheckpointContent& content, Lsn frozen_lsn) {
     WQ_TRY_SET(checkpoint, store_->begin_checkpoint(1));
   }
   WQ_TRY(write_meta(content, row_encoder_, *checkpoint));
-  WQ_TRY(checkpoint->commit());
+  WQ_TRY(commit_with_room(*checkpoint));
   return store_->failure();
+}
+
+// A database that finds no room in the middle of a commit is over. Before that everything can still
+// be put off.
+Status Engine::commit_with_room(Checkpoint& checkpoint) {
+  const uint64_t wanted_bytes = checkpoint.commit_bytes();
+  const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
+  if (!free.ok() || free.value() >= wanted_bytes) return checkpoint.commit();
+  return Status(Code::no_space, options_.directory + ": a checkpoint needs " +
+                                    std::to_string(wanted_bytes) + " bytes of disk space, " +
+                                    std::to_string(free.value()) +
+                                    " are left; free some, the store then goes on by itself");
 }
 
 // The store has everything up to the freeze: ended jobs can be forgotten and clean ones evicted.
@@ -254,9 +296,8 @@ Result<TrashStep> find_trash(const Store& store, TrashRow& row, std::string& aft
   return step;
 }
 
-Status erase_trash(Store& store, Family family, TrashStep& step) {
-  if (step.ids.empty()) return {};
-  WQ_TRY_SET(const auto checkpoint, store.begin_checkpoint(step.ids.size() * 2));
+Result<std::unique_ptr<Checkpoint>> erase_trash(Store& store, Family family, TrashStep& step) {
+  WQ_TRY_SET(auto checkpoint, store.begin_checkpoint(step.ids.size() * 2));
   std::sort(step.ids.begin(), step.ids.end());
   for (size_t i = 0; i < step.ids.size();) {
     size_t end = i + 1;
@@ -266,7 +307,7 @@ Status erase_trash(Store& store, Family family, TrashStep& step) {
     i = end;
   }
   for (const std::string& key : step.index_keys) WQ_TRY(checkpoint->erase(family, key));
-  return checkpoint->commit();
+  return checkpoint;
 }
 
 }  // namespace
@@ -296,7 +337,10 @@ Status Engine::sweep_trash() {
         if (stopping_ || closed_.load()) return {};
       }
       WQ_TRY_SET(TrashStep step, find_trash(*store_, row, after));
-      WQ_TRY(erase_trash(*store_, family, step));
+      if (!step.ids.empty()) {
+        WQ_TRY_SET(const auto erased, erase_trash(*store_, family, step));
+        WQ_TRY(commit_with_room(*erased));
+      }
       complete = step.complete;
     }
     if (row.state == JobState::ready && !row.lines) {

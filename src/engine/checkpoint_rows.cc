@@ -90,6 +90,7 @@ bool is_erased(const CapturedJob& job) {
   return job.row.state == JobState::gone;
 }
 
+// Jobs keep their bodies: a checkpoint that finds no room is written once more.
 Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& checkpoint) {
   std::sort(jobs.begin(), jobs.end(),
             [](const CapturedJob& a, const CapturedJob& b) { return a.id < b.id; });
@@ -100,7 +101,6 @@ Status write_jobs(std::vector<CapturedJob>& jobs, Encoder& encoder, Checkpoint& 
       job.row.progress = job.progress;
       const std::string key = job.body ? job_body_key(job.id) : job_state_key(job.id);
       WQ_TRY(checkpoint.put(Family::job, key, as_text(encoder.job_row(job.row, job.body.bytes()))));
-      job.body = BodyRef();  // free memory as the checkpoint goes
       ++i;
       continue;
     }

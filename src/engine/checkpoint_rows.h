@@ -25,7 +25,7 @@ struct CheckpointContent {
 uint64_t estimate_rows(const CheckpointContent& content);
 
 // The rows of the jobs, then those of the queues and the store, with its applied_lsn. Both belong
-// into one checkpoint; the commit is left to the caller.
+// into one checkpoint; the commit is left to the caller. May be done again for another checkpoint.
 Status write_rows(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
 Status write_meta(CheckpointContent& content, Encoder& encoder, Checkpoint& checkpoint);
 

@@ -166,16 +166,16 @@ void Engine::wake_queue(Queue* queue) {
 // Called after each change: asks for a checkpoint in time and tells enqueue when memory is short.
 void Engine::note_pressure() {
   const uint64_t budget = options_.memory_budget_bytes;
-  const bool wanted =
-      log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
-      state_.dirty_count() > options_.checkpoint_dirty_jobs ||
-      (state_.resident_bytes() > budget / 2 && state_.dirty_count() * 4 > state_.jobs().size()) ||
-      state_.side_changed_bytes() > budget / side_rows_changed_part;
+  const uint64_t resident = state_.resident_bytes();
+  const bool wanted = log_bytes_since_checkpoint_ > options_.checkpoint_log_bytes ||
+                      state_.dirty_count() > options_.checkpoint_dirty_jobs ||
+                      (resident > budget / 2 && state_.dirty_count() * 4 > state_.jobs().size()) ||
+                      state_.side_changed_bytes() > budget / side_rows_changed_part;
   if (wanted && !checkpoint_wanted_) {
     checkpoint_wanted_ = true;
     checkpoint_wake_.notify_one();
   }
-  const bool full = state_.resident_bytes() > memory_limit_;
+  const bool full = resident > memory_limit_;
   if (full != memory_full_.load(std::memory_order_relaxed)) memory_full_.store(full);
 }
 
@@ -184,8 +184,8 @@ void Engine::note_pressure() {
 // what the last checkpoint could not free and half a budget to work in: enqueue goes on.
 Status Engine::wait_for_memory() {
   if (!options_.threads) {
-    WQ_TRY(run_checkpoint());
-    return {};
+    Status done = run_checkpoint();
+    return done.code() == Code::no_space ? Status() : done;
   }
   const int64_t start_ns = environment_.clock->mono_ns();
   MutexLock lock(mutex_);
@@ -195,6 +195,7 @@ Status Engine::wait_for_memory() {
   while (state_.resident_bytes() > memory_limit_) {
     if (closed_.load()) return Code::closed;
     if (!failure_.ok()) return failure_;
+    if (checkpoint_postponed_) break;
     // the one that was running at the start may have frozen too early to help; the next one helps
     if (checkpoints_ >= before + 2) break;
     if (!checkpoint_wanted_ && !checkpoint_running_) {

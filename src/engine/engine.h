@@ -31,6 +31,7 @@
 #include "engine/apply.h"
 #include "engine/backup.h"
 #include "engine/cancel.h"
+#include "engine/checkpoint_rows.h"
 #include "engine/completion.h"
 #include "engine/events.h"
 #include "engine/explain.h"
@@ -305,7 +306,6 @@ struct KeyUse {
   bool current = false;
 };
 
-struct CheckpointContent;
 class FileCopier;
 
 // One operation of a transaction; `kind` tells which of the members count.
@@ -863,6 +863,12 @@ class Engine {
   Result<bool> maintain() WQ_REQUIRES(mutex_);
   Status run_checkpoint();
   Status take_frozen(CheckpointContent& content, Lsn frozen_lsn) WQ_REQUIRES(mutex_);
+  Status freeze() WQ_REQUIRES(checkpoint_mutex_);
+  Status write_frozen() WQ_REQUIRES(checkpoint_mutex_);
+  Status write_with_room() WQ_REQUIRES(checkpoint_mutex_);
+  Status postpone_checkpoint(Status why) WQ_REQUIRES(checkpoint_mutex_);
+  Status finish_checkpoint(Status written) WQ_REQUIRES(checkpoint_mutex_);
+  Status commit_with_room(Checkpoint& checkpoint);
   Status write_checkpoint(CheckpointContent& content, Lsn frozen_lsn)
       WQ_REQUIRES(checkpoint_mutex_);
   void forget_checkpointed(Lsn frozen_lsn) WQ_REQUIRES(mutex_);
@@ -907,6 +913,7 @@ class Engine {
   uint64_t memory_limit_ WQ_GUARDED_BY(mutex_);  // above it enqueue waits; see wait_for_memory()
   bool checkpoint_wanted_ WQ_GUARDED_BY(mutex_) = false;
   bool checkpoint_running_ WQ_GUARDED_BY(mutex_) = false;
+  bool checkpoint_postponed_ WQ_GUARDED_BY(mutex_) = false;  // the disk had no room for it
   bool draining_ WQ_GUARDED_BY(mutex_) = false;
   bool stopping_ WQ_GUARDED_BY(mutex_) = false;
   uint64_t waiting_ WQ_GUARDED_BY(mutex_) = 0;
@@ -944,6 +951,13 @@ class Engine {
   Mutex backup_mutex_;  // one backup at a time; taken before all others
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
+  struct Frozen {
+    CheckpointContent content;
+    Lsn lsn = 0;
+    int64_t start_ns = 0;
+  };
+  std::optional<Frozen> frozen_
+      WQ_GUARDED_BY(checkpoint_mutex_);  // taken, but not yet in the store
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
   uint64_t jobs_at_shrink_ WQ_GUARDED_BY(checkpoint_mutex_) = UINT64_MAX;  // see give_back_space()
 

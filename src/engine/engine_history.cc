@@ -154,13 +154,12 @@ Status find_trim(const Store& store, QueueId queue, IsKept&& is_kept_now, Trim& 
   return walk->status();
 }
 
-Status erase_trim(Store& store, Trim& trim) {
-  if (trim.row_keys.empty()) return {};
-  WQ_TRY_SET(const auto checkpoint, store.begin_checkpoint(trim.row_keys.size() * 2));
+Result<std::unique_ptr<Checkpoint>> erase_trim(Store& store, Trim& trim) {
+  WQ_TRY_SET(auto checkpoint, store.begin_checkpoint(trim.row_keys.size() * 2));
   std::sort(trim.id_keys.begin(), trim.id_keys.end());
   for (const std::string& key : trim.row_keys) WQ_TRY(checkpoint->erase(Family::history, key));
   for (const std::string& key : trim.id_keys) WQ_TRY(checkpoint->erase(Family::history, key));
-  return checkpoint->commit();
+  return checkpoint;
 }
 
 }  // namespace
@@ -186,7 +185,10 @@ Status Engine::sweep_history() {
     };
     Trim trim;
     WQ_TRY(find_trim(*store_, queue_id, is_kept_now, trim));
-    WQ_TRY(erase_trim(*store_, trim));
+    if (!trim.row_keys.empty()) {
+      WQ_TRY_SET(const auto erased, erase_trim(*store_, trim));
+      WQ_TRY(commit_with_room(*erased));
+    }
     {
       MutexLock lock(mutex_);
       if (stopping_ || closed_.load()) return {};

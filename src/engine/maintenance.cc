@@ -142,9 +142,9 @@ bool Engine::delays_wanted(int64_t now_ms) const {
   return state_.cold_delayed_count() > 0 && state_.delay_cursor.due_ms <= now_ms + load_ahead_ms;
 }
 
-// Memory comes first. Over the budget, what is in memory is promoted before more is loaded: due jobs
-// are never evicted, so that loading ahead would only raise the limit. Over the limit, a flood is
-// loaded as fast as checkpoints free room for it; one that can free nothing raises the limit, so
+// Memory comes first. Over the budget, what is in memory is promoted before more is loaded: due
+// jobs are never evicted, so that loading ahead would only raise the limit. Over the limit, a flood
+// is loaded as fast as checkpoints free room for it; one that can free nothing raises the limit, so
 // this never stays false.
 bool Engine::has_room_for_pages() const {
   const uint64_t resident = state_.resident_bytes();
@@ -418,6 +418,13 @@ void Engine::check_disk_space() {
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
   if (!free.ok()) return;
   disk_full_.store(free.value() < options_.disk_reserve_bytes);
+  {
+    MutexLock lock(mutex_);
+    if (checkpoint_postponed_ && !checkpoint_wanted_) {  // there may be room by now
+      checkpoint_wanted_ = true;
+      checkpoint_wake_.notify_one();
+    }
+  }
   if (free.value() >= options_.disk_reserve_bytes || log_->stats().segments_live <= 1) return;
   // The reserve is for the log of what makes the store smaller. Each small record that is waited
   // for takes a block of it, so the log is cut long before its usual length.
@@ -447,7 +454,10 @@ Result<int64_t> Engine::tick() {
     const Result<bool> spares = log_->prepare_spares();
     spares_left = spares.ok() && spares.value();  // as in prepare_spares()
   }
-  if (checkpoint_due) WQ_TRY(run_checkpoint());
+  if (checkpoint_due) {
+    Status done = run_checkpoint();
+    if (done.code() != Code::no_space) WQ_TRY(std::move(done));  // it goes on when there is room
+  }
   if (more) return int64_t{0};
   MutexLock lock(mutex_);
   const int64_t wait_ms = next_work_wait_ms();

@@ -144,6 +144,10 @@ void Salvager::take(const Command& command, Lsn lsn) {
     case CommandType::dead_drop:
       return on_dead(command, lsn);
     case CommandType::drop_oldest:
+      if (WQ_PLANTED(salvaged_drop_first)) {
+        on_ids(command, lsn);
+        return on_enqueue(command, lsn);
+      }
       on_enqueue(command, lsn);  // first, as in apply: what a drop sets off has a later id
       return on_ids(command, lsn);
     case CommandType::import_begin:

@@ -67,6 +67,10 @@ class Checkpoint {
   virtual Status put(Family family, std::string_view key, std::string_view value) = 0;
   virtual Status erase(Family family, std::string_view key) = 0;
   virtual Status erase_range(Family family, std::string_view begin, std::string_view end) = 0;
+  // Room on the disk that a commit takes, about and rather too much.
+  virtual uint64_t commit_bytes() const = 0;
+  // A failure before anything has reached the store, as of a file that could not grow, leaves
+  // failure() of that alone; the same checkpoint may be made again.
   virtual Status commit() = 0;
 };
 

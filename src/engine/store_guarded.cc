@@ -68,6 +68,10 @@ class GuardedCheckpoint final : public Checkpoint {
     const GateStay stay;
     return stay.ok() ? checkpoint_->erase_range(family, begin, end) : stay.status();
   }
+  uint64_t commit_bytes() const override {
+    const GateStay stay;
+    return stay.ok() ? checkpoint_->commit_bytes() : 0;
+  }
   Status commit() override {
     const GateStay stay;
     return stay.ok() ? checkpoint_->commit() : stay.status();

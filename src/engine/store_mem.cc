@@ -130,6 +130,7 @@ class MemCheckpoint final : public Checkpoint {
     ranges_[static_cast<size_t>(family)].push_back({std::string(begin), std::string(end)});
     return {};
   }
+  uint64_t commit_bytes() const override { return 0; }
   Status commit() override {
     WQ_CHECK(!committed_);
     committed_ = true;

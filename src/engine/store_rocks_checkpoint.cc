@@ -302,6 +302,19 @@ class RocksCheckpoint final : public Checkpoint {
     return spill_if_large();
   }
 
+  // A batch goes into RocksDB's log; before files are ingested the memtables are flushed. Both
+  // write a little to the manifest and may begin a new file.
+  uint64_t commit_bytes() const override {
+    constexpr uint64_t slack_bytes = 1u << 20;
+    if (!road_) return batch_.Count() == 0 ? 0 : 2 * batch_.GetDataSize() + slack_bytes;
+    uint64_t memtables_bytes = 0;
+    if (core_.wal_in_use) {
+      core_.db->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables,
+                                         &memtables_bytes);
+    }
+    return memtables_bytes + slack_bytes;
+  }
+
   Status commit() override {
     WQ_CHECK(!committed_);
     committed_ = true;

@@ -40,8 +40,12 @@ class FailureListener final : public rocksdb::EventListener {
  public:
   explicit FailureListener(std::shared_ptr<FailureLatch> latch) : latch_(std::move(latch)) {}
 
-  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
-                         rocksdb::Status* error) override {
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    // A compaction without room leaves everything as it was, and RocksDB tries it again.
+    if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsNoSpace()) {
+      *error = rocksdb::Status::OK();
+      return;
+    }
     latch_->set(status_from_rocks(*error, "background work"));
   }
 

@@ -142,6 +142,10 @@ class QuietCheckpoint final : public Checkpoint {
     const Quiet quiet;
     return inner_->erase_range(family, begin, end);
   }
+  uint64_t commit_bytes() const override {
+    const Quiet quiet;
+    return inner_->commit_bytes();
+  }
   Status commit() override {
     const Quiet quiet;
     return inner_->commit();

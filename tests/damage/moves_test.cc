@@ -363,6 +363,33 @@ TEST_F(MovesTest, ABatchDoesNotWaitForJobsThatAreLost) {
   expect_sound(*engine);
 }
 
+// The end of a batch sets off a job, whose id comes after that of the job which took the place.
+TEST_F(MovesTest, WhatADropSetsOffIsSalvaged) {
+  ASSERT_TRUE(harness_.open().ok());
+  QueueConfig config;
+  config.max_depth = 1;
+  config.full_policy = FullPolicy::drop_oldest;
+  const QueueId q = harness_.queue("q", config, config_max_depth | config_full_policy);
+  harness_.queue("after");
+  NextSpec failure;
+  failure.queue = "after";
+  failure.job.payload = as_bytes(std::string_view("failure"));
+  CallOptions call;
+  JobSpec member;
+  member.traits.batch = harness_.engine().batch_create({false, nullptr, &failure}, call).value();
+  harness_.enqueue(q, "dropped", member);
+  ASSERT_TRUE(harness_.engine().batch_seal(member.traits.batch, call).ok());
+  const JobId came = harness_.enqueue(q, "came");
+  EXPECT_EQ(harness_.engine().batch_status(member.traits.batch).value().follow_up, came + 1);
+  stop();
+  const StoreFields source = fields_in(path("store"));
+  const SalvageReport report = salvage(path("store"));
+  EXPECT_EQ(report.jobs_found, 2u) << told_;
+  EXPECT_EQ(report.jobs_lost + report.jobs_uncertain, 0u) << told_;
+  EXPECT_EQ(report.damages, 0u) << told_;
+  expect_moved(source, path("new"));
+}
+
 TEST_F(MovesTest, AStoreThatIsOpenIsNotSalvaged) {
   ASSERT_TRUE(harness_.open().ok());
   const SalvageOptions salvage_options{harness_.directory(), "", path("scratch"),

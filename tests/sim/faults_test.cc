@@ -455,6 +455,11 @@ class FailingStore final : public StoreWrapper {
   std::shared_ptr<Fault> fault_;
 };
 
+bool is_of_checkpoint(const std::string& call) {
+  return call == "begin" || call == "put" || call == "erase" || call == "erase_range" ||
+         call == "commit" || call == "background";
+}
+
 TEST(Faults, EachCallOfTheStoreInTurn) {
   const model::Stream setting = Deeds::setting();
   Deeds reference(setting);
@@ -483,6 +488,10 @@ TEST(Faults, EachCallOfTheStoreInTurn) {
         if (fault->hits == 0) break;
         if (run.told()) continue;
         ++sweep.absorbed[fault->struck];
+        // A checkpoint without room is written again: a spare segment makes some for it.
+        const bool written_again =
+            code == Code::no_space && mode != 1 && is_of_checkpoint(fault->struck);
+        if (written_again) continue;
         ADD_FAILURE() << "nobody was told of store call " << k << ", " << fault->struck;
       }
       sweep.print(std::string("store calls, ") + code_name(code) + ", mode " +

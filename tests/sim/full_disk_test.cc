@@ -34,5 +34,68 @@ TEST(FullDisk, OfTheLogAndRocksDb) {
   });
 }
 
+// Somebody else takes all that is left, the reserve too. What is held is settled all the same: each
+// checkpoint that has no room for itself takes a spare segment of the log, or waits.
+TEST(FullDisk, OfSomebodyElsesFile) {
+  HarnessOptions options = options_of(StoreKind::sim_rocks, 4 << 20, 8 << 20);
+  options.engine.spare_segments = 2;
+  options.engine.checkpoint_log_bytes = 256 << 10;
+  Filling filling(options, test_seed(), 2'000);
+  SimDisk& disk = filling.harness().disk();
+  constexpr uint64_t capacity_bytes = 96 << 20;
+  disk.set_capacity(capacity_bytes);
+  filling.open();
+  for (int i = 0; i < 2'000; ++i) {
+    ASSERT_EQ(filling.enqueue(), Code::ok);
+    if (i % 100 == 0) filling.tick();
+  }
+  const uint64_t free_bytes = disk.mount()->free_bytes(filling.harness().directory()).value();
+  disk.set_capacity(capacity_bytes - free_bytes);
+  filling.tick();
+  EXPECT_EQ(filling.enqueue(), Code::no_space);
+  while (filling.held() > 0 && !HasFatalFailure()) {
+    filling.settle(20);
+    filling.tick();
+  }
+  filling.expect_all_there();
+  disk.set_capacity(capacity_bytes);
+  filling.tick();
+  EXPECT_EQ(filling.enqueue(), Code::ok);
+  const Status checkpoint = filling.harness().engine().checkpoint();
+  EXPECT_TRUE(checkpoint.ok()) << checkpoint.message();
+  filling.expect_all_there();
+}
+
+// Not even a spare segment makes room: the checkpoint waits, settling goes on, and when there is
+// room again the same checkpoint is made, then one of what came after it.
+TEST(FullDisk, ACheckpointWaitsForRoom) {
+  HarnessOptions options = options_of(StoreKind::sim_rocks, 1 << 20, 4 << 20);
+  options.engine.spare_segments = 1;
+  Filling filling(options, test_seed(), 2'000);
+  SimDisk& disk = filling.harness().disk();
+  constexpr uint64_t capacity_bytes = 96 << 20;
+  disk.set_capacity(capacity_bytes);
+  filling.open();
+  Engine& engine = filling.harness().engine();
+  for (int i = 0; i < 10; ++i) filling.tick();  // the log goes on in a segment of whole length
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(filling.enqueue(), Code::ok);
+  const uint64_t free_bytes = disk.mount()->free_bytes(filling.harness().directory()).value();
+  disk.set_capacity(capacity_bytes - free_bytes);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(engine.checkpoint().code(), Code::no_space);
+    filling.settle(10);
+    filling.tick();
+    EXPECT_FALSE(engine.stats().poisoned);
+  }
+  disk.set_capacity(capacity_bytes);
+  const Status checkpoint = engine.checkpoint();
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.message();
+  EXPECT_EQ(engine.stats().log.segments_live, 1u);
+  filling.expect_all_there();
+  ASSERT_TRUE(filling.harness().kill_and_open().ok());
+  EXPECT_EQ(filling.harness().engine().recovery().records_replayed, 0u);
+  filling.expect_all_there();
+}
+
 }  // namespace
 }  // namespace wq::sim

@@ -20,6 +20,7 @@ class CheckpointWrapper : public Checkpoint {
   Status erase_range(Family family, std::string_view begin, std::string_view end) override {
     return inner_->erase_range(family, begin, end);
   }
+  uint64_t commit_bytes() const override { return inner_->commit_bytes(); }
   Status commit() override { return inner_->commit(); }
 
  private:
