@@ -1159,7 +1159,7 @@ WQ_API int32_t wq_ack(wq_queue *queue, uint64_t id, uint64_t generation, wq_call
                       wq_error *err);
 
 /* wq_nack_options.flags, and the flags of a WQ_SETTLE_NACK item */
-#define WQ_NACK_FRONT 1u        /* when it is ready again: to the head of its priority */
+#define WQ_NACK_FRONT 1u        /* without a delay: to the head of its priority, not the tail */
 #define WQ_NACK_NO_EXCEPTION 2u /* do not count it in `exceptions` */
 #define WQ_NACK_PRIORITY 4u     /* `priority` becomes the job's priority */
 #define WQ_NACK_DELAY 8u        /* `delay_ms` counts; without it the backoff policy decides */
@@ -1202,11 +1202,11 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
                        size_t error_len, wq_call *call, wq_error *err);
 
 /* Flags of wq_release and of a WQ_SETTLE_RELEASE item. */
-#define WQ_RELEASE_FRONT 1u /* to the head of its priority */
+#define WQ_RELEASE_FRONT 1u /* as WQ_NACK_FRONT */
 
 /* Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not counted.
- * It is ready again after delay_ms, at the tail of its priority, or at the head with
- * WQ_RELEASE_FRONT in `flags`.
+ * It is ready again after delay_ms, at the tail of its priority; with WQ_RELEASE_FRONT in `flags`
+ * and a delay of 0 at the head.
  * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
  *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.

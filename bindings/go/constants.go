@@ -283,7 +283,7 @@ const rawOverlapSkip = 2
 // take the jobs up to the first refusal; without it all or none
 const rawEnqueuePartial = 1
 
-// when it is ready again: to the head of its priority
+// without a delay: to the head of its priority, not the tail
 const rawNackFront = 1
 
 // do not count it in `exceptions`
@@ -295,7 +295,7 @@ const rawNackPriority = 4
 // `delay_ms` counts; without it the backoff policy decides
 const rawNackDelay = 8
 
-// to the head of its priority
+// as WQ_NACK_FRONT
 const rawReleaseFront = 1
 
 // wq_settle_item.kind

@@ -124,7 +124,7 @@ type Nack struct {
 	Error       string         // any bytes, kept up to 4 KiB; empty keeps that of the attempt before
 	Delay       *time.Duration // nil: the backoff policy decides
 	Priority    *int           // a new priority from then on; nil: as it is
-	Front       bool           // when it is ready again: to the head of its priority
+	Front       bool           // without a delay: to the head of its priority
 	NoException bool           // do not count it in Exceptions
 	Reason      DeadReason     // why the job is dead if no attempt is left; 0: DeadFailed
 }
@@ -171,7 +171,7 @@ func (n *Nack) flags(op string) (flags C.uint32_t, delay C.int64_t, priority C.u
 // Release is how a job is given back. The zero value: ready at once, at the tail.
 type Release struct {
 	Delay time.Duration
-	Front bool // to the head of its priority
+	Front bool // without a delay: to the head of its priority
 }
 
 func (r *Release) flags() C.uint32_t {

@@ -102,7 +102,7 @@ Status open_store(const char* path, const wq_store_options* options, uint32_t ab
   if (!store) return invalid_field("store", "is NULL");
   WQ_TRY(check_abi(abi_version));
   EngineOptions engine_options;
-  WQ_TRY(read_store_path(path, engine_options.directory));
+  WQ_TRY(read_lasting_path(path, engine_options.directory));
   SizedIn<wq_store_options> in;
   WQ_TRY(in.read(options, "options"));
   WQ_TRY(read_options(*in, engine_options));

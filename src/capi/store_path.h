@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "io/io.h"
 
 namespace wq {
 
@@ -17,6 +18,14 @@ inline Status read_store_path(const char* path, std::string& out) {
     return Status(Code::too_large, "path is longer than 4095 bytes");
   }
   out.assign(path, length);
+  return {};
+}
+
+// Of a store that stays open. The files that it makes later on must go to the same directory, and
+// not to another store, wherever the working directory is by then.
+inline Status read_lasting_path(const char* path, std::string& out) {
+  WQ_TRY(read_store_path(path, out));
+  WQ_TRY_SET(out, absolute_path(out));
   return {};
 }
 

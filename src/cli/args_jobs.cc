@@ -268,7 +268,7 @@ void add_settles(CLI::App& app, Command& chosen) {
   nack.add_option("--delay", options->delay, "Ready after this; default: by backoff policy")
       ->type_name("DURATION");
   add_number(nack, "--priority", options->priority, "New priority", {0, 255});
-  nack.add_flag("--front", options->front, "To the head of its priority, not the tail");
+  nack.add_flag("--front", options->front, "Without a delay: to the head of its priority");
   nack.add_flag("--no-exception", options->no_exception, "Do not count it as an exception");
   nack.add_flag("--dead", options->dead, "No further attempt: to the dead letters")
       ->excludes("--delay")
@@ -282,7 +282,7 @@ void add_settles(CLI::App& app, Command& chosen) {
   release.footer("  wq release 12:34 --delay 1m");
   release.add_option("--delay", options->delay, "Ready after this; default: at once")
       ->type_name("DURATION");
-  release.add_flag("--front", options->front, "To the head of its priority, not the tail");
+  release.add_flag("--front", options->front, "Without a delay: to the head of its priority");
 
   options = std::make_shared<SettleOptions>();
   CLI::App& extend =

@@ -2,6 +2,7 @@
 #include "io/dir_lock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -28,10 +29,15 @@ constexpr mode_t lock_file_mode = 0640;
 
 using DirectoryId = std::pair<dev_t, ino_t>;
 
-// Rank: leaf. Guards the set of directories that handles of this process hold.
+constexpr int no_lock = -1;
+
+// Rank: leaf. Guards the directories that handles of this process hold, with the descriptor of the
+// lock, or no_lock until it is taken and in a child that was forked.
 struct Registry {
   Mutex mutex;
-  std::set<DirectoryId> held WQ_GUARDED_BY(mutex);
+  std::map<DirectoryId, int> held WQ_GUARDED_BY(mutex);
+
+  Registry();
 };
 
 Registry& registry() {
@@ -39,11 +45,33 @@ Registry& registry() {
   return instance.get();
 }
 
+// A child that is forked without an exec has the descriptors, too, and flock() belongs to all of
+// them together: the directory would stay locked until the child ends, whatever the parent does.
+void before_fork() WQ_NO_THREAD_SAFETY_ANALYSIS {
+  registry().mutex.lock();
+}
+
+void after_fork() WQ_NO_THREAD_SAFETY_ANALYSIS {
+  registry().mutex.unlock();
+}
+
+void after_fork_in_child() WQ_NO_THREAD_SAFETY_ANALYSIS {
+  for (auto& [id, lock] : registry().held) {
+    if (lock != no_lock) ::close(std::exchange(lock, no_lock));
+  }
+  registry().mutex.unlock();
+}
+
+Registry::Registry() {
+  // Without memory for it a forked child keeps locks for as long as it lives, as is documented.
+  static_cast<void>(::pthread_atfork(before_fork, after_fork, after_fork_in_child));
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -53,36 +81,58 @@ class Descriptor {
   int fd_;
 };
 
-// A claim on the registry that is given back unless the lock file was locked, too.
+// A claim on the registry, with the lock file that goes with it. The OS lock goes before the claim:
+// the other way round a new opener of this process could pass the registry and meet its own
+// process's lock. Descriptors come and go under the registry's mutex, so that a child closes none
+// that is something else by then.
 class Claim {
  public:
   explicit Claim(DirectoryId id) : id_(id) {
     MutexLock lock(registry().mutex);
-    held_ = registry().held.insert(id_).second;
+    held_ = registry().held.emplace(id_, no_lock).second;
   }
-  Claim(Claim&& other) noexcept : id_(other.id_), held_(std::exchange(other.held_, false)) {}
+  Claim(Claim&& other) noexcept
+      : id_(other.id_),
+        held_(std::exchange(other.held_, false)),
+        fd_(std::exchange(other.fd_, no_lock)) {}
   Claim& operator=(Claim&&) = delete;
   ~Claim() {
-    if (!held_) return;
     MutexLock lock(registry().mutex);
-    registry().held.erase(id_);
+    const auto mine = registry().held.find(id_);
+    const bool forked = held_ && mine->second == no_lock;  // the child has closed it already
+    if (fd_ != no_lock && !forked) {
+      // Not by the close alone: whoever else has the descriptor would keep the lock.
+      ::flock(fd_, LOCK_UN);
+      ::close(fd_);
+    }
+    if (held_) registry().held.erase(mine);
   }
   bool held() const { return held_; }
+
+  // Without O_CREAT first: a refused opener must not even touch the directory's time. No link is
+  // followed, since what it leads to would be cut to nothing. -1 and errno if it can not be opened.
+  int open_lock(int directory) {
+    MutexLock lock(registry().mutex);
+    fd_ = ::openat(directory, "LOCK", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd_ < 0 && errno == ENOENT) {
+      fd_ = ::openat(directory, "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_file_mode);
+    }
+    if (held_) registry().held[id_] = fd_;
+    return fd_;
+  }
 
  private:
   const DirectoryId id_;
   bool held_ = false;
+  int fd_ = no_lock;
 };
 
-// Members die in reverse order: the OS lock goes first, then the claim. The other way round a new
-// opener of this process could pass the registry and meet its own process's lock.
 class FlockDirLock final : public DirLock {
  public:
-  FlockDirLock(Claim claim, Descriptor lock) : claim_(std::move(claim)), lock_(std::move(lock)) {}
+  explicit FlockDirLock(Claim claim) : claim_(std::move(claim)) {}
 
  private:
   Claim claim_;
-  Descriptor lock_;
 };
 
 // Field 22 of /proc/self/stat: clock ticks between boot and the start of this process.
@@ -142,13 +192,7 @@ Result<std::unique_ptr<DirLock>> acquire_dir_lock(const std::string& directory) 
     return locked_by(directory, std::to_string(::getpid()) + " (this one)");
 
   const std::string path = directory + "/LOCK";
-  // Without O_CREAT first: a refused opener must not even touch the directory's time. No link is
-  // followed, since what it leads to would be cut to nothing.
-  int fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0 && errno == ENOENT) {
-    fd = ::openat(dir.get(), "LOCK", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_file_mode);
-  }
-  Descriptor lock(fd);
+  const int fd = claim.open_lock(dir.get());
   if (fd < 0) return status_from_errno(errno, path, "open");
   int result = 0;
   do {
@@ -159,8 +203,7 @@ Result<std::unique_ptr<DirLock>> acquire_dir_lock(const std::string& directory) 
     return status_from_errno(errno, path, "flock");
   }
   WQ_TRY(write_owner(fd, path));
-  return std::unique_ptr<DirLock>(
-      std::make_unique<FlockDirLock>(std::move(claim), std::move(lock)));
+  return std::unique_ptr<DirLock>(std::make_unique<FlockDirLock>(std::move(claim)));
 }
 
 }  // namespace wq

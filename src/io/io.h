@@ -116,6 +116,9 @@ class Io {
   virtual Result<std::unique_ptr<DirLock>> lock_dir(const std::string& directory) = 0;
 };
 
+// `path` from the root on, by the working directory of now. Links and dots stay in it.
+Result<std::string> absolute_path(const std::string& path);
+
 enum class IoBackend : uint8_t { automatic, uring, thread };
 
 // Automatic takes io_uring where the kernel lets this process have it, else plain system calls in

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -222,6 +223,17 @@ int64_t run_blocking(const IoOp& op) {
       break;
   }
   return result >= 0 ? result : -static_cast<int64_t>(errno);
+}
+
+Result<std::string> absolute_path(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char directory[PATH_MAX];
+  if (::getcwd(directory, sizeof directory) != nullptr) return std::string(directory) + '/' + path;
+  const int os_errno = errno;
+  return Status(Code::io,
+                path + ": the working directory can not be found: " + std::strerror(os_errno) +
+                    "; give the path from the root on",
+                os_errno);
 }
 
 Result<std::unique_ptr<Io>> make_io(IoBackend backend) {

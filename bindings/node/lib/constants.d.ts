@@ -366,7 +366,7 @@ export declare const constants: Readonly<{
    */
   ENQUEUE_PARTIAL: 1;
   /**
-   * when it is ready again: to the head of its priority
+   * without a delay: to the head of its priority, not the tail
    */
   NACK_FRONT: 1;
   /**
@@ -382,7 +382,7 @@ export declare const constants: Readonly<{
    */
   NACK_DELAY: 8;
   /**
-   * to the head of its priority
+   * as WQ_NACK_FRONT
    */
   RELEASE_FRONT: 1;
   /**

@@ -281,7 +281,7 @@ OVERLAP_SKIP = 2
 #: take the jobs up to the first refusal; without it all or none
 ENQUEUE_PARTIAL = 1
 
-#: when it is ready again: to the head of its priority
+#: without a delay: to the head of its priority, not the tail
 NACK_FRONT = 1
 
 #: do not count it in `exceptions`
@@ -293,7 +293,7 @@ NACK_PRIORITY = 4
 #: `delay_ms` counts; without it the backoff policy decides
 NACK_DELAY = 8
 
-#: to the head of its priority
+#: as WQ_NACK_FRONT
 RELEASE_FRONT = 1
 
 #: wq_settle_item.kind

@@ -316,8 +316,8 @@ class Job:
              priority: Optional[int] = None, reason: DeadReason = DeadReason.NONE,
              front: bool = False, count: bool = True, durability: Level = None) -> Code:
         """The attempt failed: try again after `delay` (None: by the backoff policy), or be dead if
-        no attempt is left, for `reason`. `front`: to the head of its priority. `count`: False does
-        not count it as an exception. Returns and raises as ack()."""
+        no attempt is left, for `reason`. `front`: without a delay to the head of its
+        priority. `count`: False does not count it as an exception. Returns and raises as ack()."""
         item = Settle.nack(self, error=error, delay=delay, priority=priority, reason=reason,
                            front=front, count=count)
         return self.queue.settle(item, durability=durability)

@@ -101,6 +101,82 @@ TEST_F(CapiStore, AForkedChildOpensNoStore) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// A child that lives on, of a program that forks workers, has copies of all descriptors.
+TEST_F(CapiStore, AForkedChildHoldsNoLock) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    close(ends[1]);
+    char byte = 0;
+    _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);  // until the parent is done
+  }
+  close(ends[0]);
+  EXPECT_CODE(WQ_E_LOCKED, try_open(path_)) << "the parent has it still";
+  wq_store_close(&store_);
+  EXPECT_OK(try_open(path_));
+  // Who takes over from a parent that died meets the child, too.
+  const std::string path = path_ + ".killed";
+  int orphans[2];
+  ASSERT_EQ(pipe(orphans), 0);
+  const pid_t parent = fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    setenv("WQ_CHILD_STORE", path.c_str(), 1);
+    setenv("WQ_CHILD_FORKS", std::to_string(orphans[0]).c_str(), 1);
+    close(ends[1]);
+    close(orphans[1]);
+    execl("/proc/self/exe", "capi_test", "--gtest_filter=CapiStoreChild.FillsAndDies", nullptr);
+    _exit(127);
+  }
+  close(orphans[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(parent, &status, 0), parent);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_OK(try_open(path));
+  close(ends[1]);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  close(orphans[1]);  // ends the orphan
+}
+
+// Files that are made later on go to the directory that was opened, whatever the working directory
+// is by then, and not into a store of the same name there.
+TEST_F(CapiStore, ARelativePathMeansTheSameDirectoryForEver) {
+  const fs::path home = fs::current_path();
+  const fs::path one = path_ + ".one";
+  const fs::path other = path_ + ".other";
+  for (const fs::path& directory : {one, other}) fs::create_directory(directory);
+  fs::current_path(one);
+  wq_store_options options = WQ_STORE_OPTIONS_INIT;
+  options.segment_bytes = 1u << 20;
+  options.checkpoint_log_bytes = 1u << 20;
+  wq_store* store = nullptr;
+  EXPECT_OK(wq_store_open("store", &options, &store, err()));
+  fs::current_path(other);
+  wq_queue* queue = open_queue(store, "q");
+  const std::string payload(100'000, 'x');
+  for (int i = 0; i < 50; ++i) enqueue(queue, payload);
+  EXPECT_OK(wq_store_checkpoint(store, err()));
+  EXPECT_OK(wq_store_sync(store, err()));
+  wq_queue_close(&queue);
+  wq_store_close(&store);
+  EXPECT_TRUE(fs::is_empty(other));
+  EXPECT_OK(wq_store_open((one / "store").c_str(), nullptr, &store, err()));
+  queue = open_queue(store, "q");
+  size_t found = 0;
+  for (;;) {
+    const size_t leased = lease(store, queue, 100).size();
+    if (leased == 0) break;
+    found += leased;
+  }
+  EXPECT_EQ(found, 50u);
+  wq_queue_close(&queue);
+  wq_store_close(&store);
+  fs::current_path(home);
+}
+
 // Run by JobsOutliveTheProcess in a process of its own, with the directory in the environment.
 TEST(CapiStoreChild, FillsAndDies) {
   const char* const path = std::getenv("WQ_CHILD_STORE");
@@ -110,6 +186,11 @@ TEST(CapiStoreChild, FillsAndDies) {
   wq_queue* queue = open_queue(store, "q");
   for (const char* payload : {"a", "b", "c"}) enqueue(queue, payload);
   ASSERT_EQ(lease(store, queue).size(), 1u);
+  const char* const until = std::getenv("WQ_CHILD_FORKS");
+  if (until != nullptr && fork() == 0) {  // a child that lives on, until nobody writes any more
+    char byte = 0;
+    _exit(read(std::atoi(until), &byte, 1) == 0 ? 0 : 1);
+  }
   _exit(0);  // no close: as good as a kill
 }
 

@@ -284,7 +284,7 @@ pub const WQ_OVERLAP_SKIP: u32 = 2;
 /// take the jobs up to the first refusal; without it all or none
 pub const WQ_ENQUEUE_PARTIAL: u32 = 1;
 
-/// when it is ready again: to the head of its priority
+/// without a delay: to the head of its priority, not the tail
 pub const WQ_NACK_FRONT: u32 = 1;
 
 /// do not count it in `exceptions`
@@ -296,7 +296,7 @@ pub const WQ_NACK_PRIORITY: u32 = 4;
 /// `delay_ms` counts; without it the backoff policy decides
 pub const WQ_NACK_DELAY: u32 = 8;
 
-/// to the head of its priority
+/// as WQ_NACK_FRONT
 pub const WQ_RELEASE_FRONT: u32 = 1;
 
 /// wq_settle_item.kind
@@ -5870,8 +5870,9 @@ extern "C" {
 
     /// Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not
     /// counted.
-    /// It is ready again after delay_ms, at the tail of its priority, or at the head with
-    /// WQ_RELEASE_FRONT in `flags`.
+    /// It is ready again after delay_ms, at the tail of its priority; with WQ_RELEASE_FRONT in
+    /// `flags`
+    /// and a delay of 0 at the head.
     ///
     /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
     /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,

@@ -67,7 +67,7 @@ impl<'a> Settle<'a> {
         self
     }
 
-    /// When it is ready again: to the head of its priority. Of a nack or release.
+    /// Without a delay: to the head of its priority. Of a nack or release.
     pub fn front(mut self) -> Self {
         // The two flags of the header are the same bit.
         self.flags |= sys::WQ_NACK_FRONT;
