@@ -115,6 +115,59 @@ fn a_worker_settles_by_what_the_handler_does() {
     assert_eq!(store.stats().unwrap().leased, 0);
 }
 
+/// An error that can not be told.
+struct Untellable;
+
+impl std::fmt::Display for Untellable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Err(std::fmt::Error)
+    }
+}
+
+#[test]
+fn a_worker_survives_an_error_that_can_not_be_told() {
+    let (_dir, store, queue) = queue();
+    assert!(queue.configure(&QueueConfig::new().max_retries(0)).unwrap().is_ok());
+    for _ in 0..3 {
+        let _ = queue.enqueue("x").unwrap();
+    }
+    let worker = Worker::new(&queue).unwrap();
+    let stop = worker.stop_token();
+    let report = worker
+        .run(|job| {
+            if job.id == 3 {
+                stop.fire();
+                return Ok(());
+            }
+            Err(Untellable)
+        })
+        .unwrap();
+    assert_eq!((report.done, report.failed, report.panicked, report.lost), (1, 0, 2, 0));
+    assert_eq!(store.stats().unwrap().leased, 0);
+    let letter = queue.dead().iter(&wq::DeadQuery::new()).next().unwrap().unwrap();
+    assert!(letter.last_error.starts_with(b"panic: "));
+}
+
+/// Panics when it goes, where no handler runs any more.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the bomb");
+    }
+}
+
+#[test]
+fn a_worker_tells_that_its_threads_died() {
+    let (_dir, _store, queue) = queue();
+    let _ = queue.enqueue("x").unwrap();
+    let worker = Worker::new(&queue).unwrap().threads(2);
+    let run = || worker.run(|_| -> Result<(), String> { std::panic::panic_any(Bomb) });
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the bomb"));
+    assert_eq!(queue.stats().unwrap().leased, 0);
+}
+
 #[test]
 fn a_worker_keeps_the_leases_of_what_it_works_on() {
     let (_dir, _store, queue) = queue();
