@@ -164,6 +164,17 @@ def test_a_settle_that_fails_does_not_hide_what_a_block_raised(queue, problem):
     assert note.startswith(f"wq: job {job.id} could not be settled: NotFoundError: ")
 
 
+def test_a_job_that_can_not_be_given_back_keeps_no_others(store):
+    gone, stays = store.queue("gone"), store.queue("stays")
+    for queue in (stays, gone):
+        queue.enqueue_many([b"1", b"2"])
+    jobs = store.jobs([stays, gone], batch=4)
+    next(jobs)
+    gone.delete()
+    jobs.close()
+    assert (stays.stats().ready, stays.stats().leased) == (1, 1)
+
+
 def test_dead_letters(store):
     queue = store.queue("d", max_retries=0)
     queue.enqueue_many([b"%d" % i for i in range(8)])
