@@ -7,9 +7,11 @@ use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use crate::code::{ErrorCode, Outcome};
+use crate::driver::no_thread;
 use crate::error::Result;
 use crate::handle::{lock, Cancel};
 use crate::job::{Job, Token};
@@ -113,8 +115,8 @@ impl Worker {
     /// Work until stopped.
     ///
     /// # Errors
-    /// Those of a lease or settle, other than `Closed`: the first one stops all threads, whose
-    /// handlers are waited for.
+    /// Those of a lease or settle, other than `Closed`, and [`ErrorCode::NoMemory`] if a thread can not
+    /// be started: the first one stops all threads, whose handlers are waited for.
     ///
     /// # Panics
     /// When a thread did outside of the handler, as in the `Drop` of what a handler panicked with: the
@@ -126,22 +128,28 @@ impl Worker {
     {
         let shared = Shared::default();
         let end = Mutex::new(None);
+        let fail = |failure| {
+            lock(&end).get_or_insert(failure);
+            self.stop.fire();
+        };
+        let work = || match catch_unwind(AssertUnwindSafe(|| self.work(&handler, &shared))) {
+            Ok(Ok(())) => (),
+            Ok(Err(error)) => fail(Ok(error)),
+            Err(panic) => fail(Err(panic)),
+        };
         std::thread::scope(|scope| {
-            scope.spawn(|| self.keep_leases(&shared));
-            let threads: Vec<_> = (0..self.threads)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let work = AssertUnwindSafe(|| self.work(&handler, &shared));
-                        let failure = match catch_unwind(work) {
-                            Ok(Ok(())) => return,
-                            Ok(Err(error)) => Ok(error),
-                            Err(panic) => Err(panic),
-                        };
-                        lock(&end).get_or_insert(failure);
-                        self.stop.fire();
-                    })
-                })
-                .collect();
+            let keeper = Builder::new().spawn_scoped(scope, || self.keep_leases(&shared));
+            let mut missing = keeper.err();
+            let mut threads = Vec::new();
+            while missing.is_none() && threads.len() < self.threads {
+                match Builder::new().spawn_scoped(scope, &work) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => missing = Some(error),
+                }
+            }
+            if let Some(error) = missing {
+                fail(Ok(no_thread(&error)));
+            }
             for thread in threads {
                 let _ = thread.join(); // it catches its panics
             }

@@ -15,6 +15,7 @@ extern "C" {
     fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
     fn getpid() -> i32;
     fn kill(pid: i32, signal: i32) -> i32;
+    fn setrlimit(resource: i32, limit: *const u64) -> i32;
     fn signal(signal: i32, handler: extern "C" fn(i32)) -> usize;
 }
 
@@ -166,6 +167,37 @@ fn a_worker_tells_that_its_threads_died() {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the bomb"));
     assert_eq!(queue.stats().unwrap().leased, 0);
+}
+
+/// No address space for another stack: Linux' RLIMIT_AS, as large as what is in use.
+fn no_more_threads() {
+    const RLIMIT_AS: i32 = 9;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmSize:")).unwrap();
+    let used: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let limit = [used * 1024 + (1 << 20), used * 1024 + (1 << 20)];
+    // SAFETY: two numbers, as the struct has them.
+    assert_eq!(unsafe { setrlimit(RLIMIT_AS, limit.as_ptr()) }, 0);
+}
+
+/// In a process of its own, which the test behind it starts.
+#[test]
+#[ignore]
+fn alone_without_threads() {
+    let (_dir, _store, queue) = queue();
+    let worker = Worker::new(&queue).unwrap().threads(20);
+    no_more_threads();
+    let error = worker.run(|_| Ok::<(), String>(())).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NoMemory);
+}
+
+#[test]
+fn a_worker_that_gets_no_thread_says_so() {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "alone_without_threads", "--ignored", "--test-threads=1"];
+    let output = std::process::Command::new(program).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[test]
