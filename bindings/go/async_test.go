@@ -216,6 +216,23 @@ func TestContexts(t *testing.T) {
 	}
 }
 
+// A job that can not be given back keeps no others.
+func TestJobsOfADeletedQueue(t *testing.T) {
+	s := open(t, nil)
+	stays, gone := queue(t, s, "stays", nil), queue(t, s, "gone", nil)
+	push(t, stays, text("1"), text("2"))
+	push(t, gone, text("1"), text("2"))
+	for _, err := range s.Jobs(ctx, []*wq.Queue{stays, gone}, wq.LeaseOptions{Max: 4}) {
+		ok(t, err)
+		ok(t, gone.Delete(ctx))
+		break
+	}
+	stats, err := stays.Stats(ctx)
+	ok(t, err)
+	equal(t, stats.Ready, 1)
+	equal(t, stats.Leased, 1)
+}
+
 // The loop over a consumer can be left, and gives back what it did not come to.
 func TestConsumer(t *testing.T) {
 	_, q := fresh(t, nil)

@@ -70,13 +70,17 @@ func jobs(ctx context.Context, c *core, queues []*Queue, options LeaseOptions, o
 	}
 }
 
-// giveBack releases jobs that nobody came to, each to the head of its line.
+// giveBack releases jobs that nobody came to, each to the head of its line. One that can not be, since
+// its queue was deleted for instance, keeps no others.
 func giveBack(c *core, batch []*Job) {
+	kept, last := 0, error(nil)
 	for i := len(batch) - 1; i >= 0; i-- {
 		if _, err := batch[i].Release(context.Background(), Release{Front: true}, Process); err != nil {
-			c.logger.Warn("wq: a job was not given back", "queue", batch[i].Queue, "id", batch[i].ID, "error", err)
-			return
+			kept, last = kept+1, err
 		}
+	}
+	if kept > 0 {
+		c.logger.Warn("wq: jobs were not given back", "jobs", kept, "error", last)
 	}
 }
 

@@ -21,7 +21,10 @@ import (
 //	RetryAfter(d, err)     nack with this delay
 //	ReleaseAfter(d)        given back after d, the attempt is not counted
 //	any other error        nack: tried again by the backoff policy while attempts are left
-//	a panic                nack, with its text and stack
+//	a panic                nack, with its text and stack; also one in Error() of what it returned
+//
+// Only nil itself acks: Permanent(nil) and RetryAfter(d, nil) do what they say, with a text of their
+// own. A delay below zero is none, one of more than a hundred years is a hundred years.
 //
 // ctx ends when the lease is lost (context.Cause is ErrLeaseLost), when the flow of the job was
 // cancelled (ErrFlowCancelled), when Timeout of the job is over, and when the worker stops and its
@@ -40,8 +43,19 @@ type permanentError struct{ error }
 
 func (e permanentError) Unwrap() error { return e.error }
 
-// Permanent makes a handler's error final: the job is dead, whatever attempts are left.
-func Permanent(err error) error { return permanentError{err} }
+// errNoReason stands for the nil that Permanent or RetryAfter was given. It is no ack: a job that is
+// dead by mistake can be replayed, one that was acked by mistake is gone.
+var errNoReason = errors.New("the handler gave no reason")
+
+func reasonOf(err error) error {
+	if err == nil {
+		return errNoReason
+	}
+	return err
+}
+
+// Permanent makes a handler's error final: the job is dead, whatever attempts are left. Also with nil.
+func Permanent(err error) error { return permanentError{reasonOf(err)} }
 
 type retryError struct {
 	error
@@ -50,8 +64,8 @@ type retryError struct {
 
 func (e retryError) Unwrap() error { return e.error }
 
-// RetryAfter makes the next attempt come after d, in place of the backoff policy.
-func RetryAfter(d time.Duration, err error) error { return retryError{err, d} }
+// RetryAfter makes the next attempt come after d, in place of the backoff policy. Also with nil.
+func RetryAfter(d time.Duration, err error) error { return retryError{reasonOf(err), d} }
 
 type releaseError struct{ delay time.Duration }
 
@@ -284,13 +298,13 @@ func (w *Worker) start(parent context.Context, job *Job) {
 		if job.FlowCancelled {
 			cancel(ErrFlowCancelled)
 		}
-		err := errGoexit
+		how := Settlement{Token: job.Token, Kind: SettleNack, Nack: Nack{Error: goexitText}}
 		defer func() { // also when the handler ends its goroutine
-			w.settler.settle(held, w.settlement(ctx, job, err))
+			w.settler.settle(held, how)
 			w.running.Add(-1)
 			w.givePlaces(1)
 		}()
-		err = w.handle(ctx, held)
+		how = w.settlement(ctx, job, w.handle(ctx, held))
 	}()
 }
 
@@ -313,9 +327,7 @@ func (w *Worker) handle(ctx context.Context, held *heldJob) (err error) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			w.panics.Add(1)
-			err = &PanicError{Value: value, Stack: debug.Stack()}
-			w.o.Logger.Error("wq: handler panicked", "queue", job.Queue, "id", job.ID, "panic", value)
+			err = w.panicked(job, value)
 		}
 	}()
 	err = handler(ctx, job)
@@ -325,7 +337,14 @@ func (w *Worker) handle(ctx context.Context, held *heldJob) (err error) {
 	return err
 }
 
-var errGoexit = errors.New("the handler ended its goroutine")
+// panicked tells a panic; called where it was recovered, for its stack.
+func (w *Worker) panicked(job *Job, value any) *PanicError {
+	w.panics.Add(1)
+	w.o.Logger.Error("wq: handler panicked", "queue", job.Queue, "id", job.ID, "panic", value)
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}
+
+const goexitText = "the handler ended its goroutine"
 
 var errUnknownType = errors.New("the worker has no handler for jobs of this type")
 
@@ -333,9 +352,21 @@ type timeoutError struct{ error }
 
 func (e timeoutError) Unwrap() error { return e.error }
 
-// settlement is how a job ends by what its handler returned.
-func (w *Worker) settlement(ctx context.Context, job *Job, err error) Settlement {
-	s := Settlement{Token: job.Token}
+// delayMax is the longest that the library takes. A longer one would refuse the settles of all jobs
+// that end in the same moment.
+const delayMax = 100 * 365 * 24 * time.Hour
+
+func delayOf(d time.Duration) time.Duration { return min(max(d, 0), delayMax) }
+
+// settlement is how a job ends by what its handler returned. The methods of an error are the
+// handler's code, too: those of a nil pointer that was made an error panic.
+func (w *Worker) settlement(ctx context.Context, job *Job, err error) (s Settlement) {
+	defer func() {
+		if value := recover(); value != nil {
+			s = Settlement{Token: job.Token, Kind: SettleNack, Nack: Nack{Error: w.panicked(job, value).Error()}}
+		}
+	}()
+	s.Token = job.Token
 	var permanent permanentError
 	var retry retryError
 	var release releaseError
@@ -345,7 +376,7 @@ func (w *Worker) settlement(ctx context.Context, job *Job, err error) Settlement
 		s.Kind = SettleAck
 		return s
 	case errors.As(err, &release):
-		s.Kind, s.Release.Delay = SettleRelease, max(release.delay, 0)
+		s.Kind, s.Release.Delay = SettleRelease, delayOf(release.delay)
 		return s
 	case errors.Is(context.Cause(ctx), ErrStopping) && (errors.Is(err, context.Canceled) || errors.Is(err, ErrStopping)):
 		s.Kind, s.Release.Front = SettleRelease, true
@@ -362,7 +393,7 @@ func (w *Worker) settlement(ctx context.Context, job *Job, err error) Settlement
 			s.Kind = SettleFail
 		}
 	case errors.As(err, &retry):
-		s.Kind, s.Nack.Delay = SettleNack, Ptr(max(retry.delay, 0))
+		s.Kind, s.Nack.Delay = SettleNack, Ptr(delayOf(retry.delay))
 	default:
 		s.Kind = SettleNack
 	}

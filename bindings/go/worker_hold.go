@@ -157,22 +157,34 @@ func (s *settler) run() {
 	}
 }
 
-// settleAll settles jobs of one queue. What can not be settled is delivered again when its lease ends.
+// settleAll settles jobs of one queue. What can not be settled is delivered again when its lease ends;
+// an item that the library does not take refuses its whole call, so it is parted from the others.
 func (s *settler) settleAll(q *Queue, jobs []ended) {
 	items := make([]Settlement, len(jobs))
 	for i, job := range jobs {
 		items[i] = job.settlement
 	}
 	outcomes, err := q.SettleMany(context.Background(), items, s.w.o.Durability)
+	if len(jobs) > 1 && refusedForItem(err) {
+		half := len(jobs) / 2
+		s.settleAll(q, jobs[:half])
+		s.settleAll(q, jobs[half:])
+		return
+	}
 	for _, job := range jobs {
 		s.w.drop(job.held)
 	}
 	if err != nil {
-		s.w.o.Logger.Error("wq: jobs were not settled", "queue", q.name, "jobs", len(jobs), "error", err)
+		s.w.o.Logger.Error("wq: jobs were not settled", "queue", q.name, "jobs", len(jobs),
+			"first", jobs[0].held.job.ID, "error", err)
 	}
 	for i, o := range outcomes {
 		s.w.count(jobs[i], o)
 	}
+}
+
+func refusedForItem(err error) bool {
+	return errors.Is(err, ErrInvalid) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrUnsupported)
 }
 
 // count tells how a settle went.

@@ -267,3 +267,54 @@ func TestWorkerGoexit(t *testing.T) {
 	ok(t, w.Run(ctx))
 	equal(t, len(dead(t, q)), 2)
 }
+
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// What a handler returns can not stop the process, nor take other jobs with it.
+func TestWorkerStrangeErrors(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	var none *nilError
+	var panicking error = none // reads a field of nil
+	for name, c := range map[string]struct {
+		err   error
+		dead  bool
+		text  string
+		delay time.Duration
+	}{
+		"permanent nil": {err: wq.Permanent(nil), dead: true, text: "the handler gave no reason"},
+		"retry nil":     {err: wq.RetryAfter(time.Hour, nil), text: "the handler gave no reason", delay: time.Hour},
+		"retry late":    {err: wq.RetryAfter(2*century, errors.New("later")), text: "later", delay: century},
+		"release late":  {err: wq.ReleaseAfter(2 * century), delay: century},
+		"typed nil":     {err: panicking, text: "panic: runtime error: invalid memory address", delay: time.Hour},
+		"joined nil":    {err: errors.Join(errors.New("a"), panicking), text: "panic: runtime error", delay: time.Hour},
+		"not UTF-8":     {err: errors.New("x\xff\x00y"), text: "x\xff\x00y", delay: time.Hour},
+		"long":          {err: errors.New(strings.Repeat("long", 1<<20)), text: "longlong", delay: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, q := fresh(t, &wq.Config{MaxRetries: wq.Ptr(3), Backoff: &wq.Backoff{Kind: wq.BackoffFixed, Base: time.Hour}})
+			ids := push(t, q, text("odd"), text("even"), text("even"))
+			begin := time.Now()
+			w := worker(t, wq.WorkerOptions{Queues: []*wq.Queue{q}, Concurrency: 3, MaxJobs: 3,
+				Handler: func(_ context.Context, j *wq.Job) error {
+					if j.ID == ids[0] {
+						return c.err
+					}
+					return nil
+				}})
+			ok(t, w.Run(ctx))
+			equal(t, w.Stats().Acked, 2)
+			if c.dead {
+				equal(t, dead(t, q)[0].LastError, c.text)
+				return
+			}
+			job, err := q.Get(ctx, ids[0])
+			ok(t, err)
+			equal(t, job.State, wq.StateDelayed)
+			equal(t, strings.HasPrefix(job.LastError, c.text), true)
+			wait := job.ReadyAt.Sub(begin).Round(time.Minute)
+			equal(t, wait, c.delay)
+		})
+	}
+}

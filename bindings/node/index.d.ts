@@ -226,7 +226,8 @@ export type Jobs = Job[] & { readonly outcome: Outcome };
 
 export interface NackOptions extends CallOptions {
   delayMs?: Int;
-  error?: Bytes | Error;
+  /** Whatever was thrown: of an Error its message, of bytes these; kept up to 4 KiB. */
+  error?: unknown;
   priority?: number;
   front?: boolean;
   noException?: boolean;
@@ -237,7 +238,7 @@ export interface ReleaseOptions extends CallOptions { delayMs?: Int; front?: boo
 export type Settle = ({ job: Token } | Token) & (
   { kind: 'ack'; result?: Bytes } |
   { kind: 'nack' } & Omit<NackOptions, 'durability'> |
-  { kind: 'fail'; error?: Bytes | Error; reason?: DeadReason } |
+  { kind: 'fail'; error?: unknown; reason?: DeadReason } |
   { kind: 'release'; delayMs?: Int; front?: boolean });
 /** `outcomes` has one for each item; one that is not there is 'WQ_E_NOT_FOUND'. */
 export interface Settled { outcome: Outcome | string; outcomes: (Outcome | string)[] }
@@ -302,7 +303,7 @@ export declare class Job implements Token {
   /** Give it back, uncounted. */
   release(options?: ReleaseOptions): Promise<Outcome>;
   /** Dead, whatever attempts are left. */
-  fail(error?: Bytes | Error, options?: CallOptions): Promise<Outcome>;
+  fail(error?: unknown, options?: CallOptions): Promise<Outcome>;
   /** The lease ends leaseMs from now; 0: the lease time of the queue. */
   extend(leaseMs?: Int, options?: CallOptions): Promise<Outcome>;
   /** leased -> running: no deadline any more, or one runMs from now. */
@@ -426,7 +427,7 @@ export declare class Queue {
   ack(job: Token, result?: Bytes | null, options?: CallOptions): Promise<Outcome>;
   nack(job: Token, options?: NackOptions): Promise<Outcome>;
   release(job: Token, options?: ReleaseOptions): Promise<Outcome>;
-  fail(job: Token, error?: Bytes | Error, options?: CallOptions): Promise<Outcome>;
+  fail(job: Token, error?: unknown, options?: CallOptions): Promise<Outcome>;
   confirm(job: Token, options?: CallOptions & { runMs?: Int }): Promise<Outcome>;
   extend(job: Token, leaseMs?: Int, options?: CallOptions): Promise<Outcome>;
   extendMany(jobs: Token[], leaseMs?: Int, options?: CallOptions): Promise<Settled>;

@@ -2,6 +2,7 @@
 // several threads, thousands at once, refused ones, and closing under them.
 #include <poll.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "store_fixture.hpp"
@@ -93,6 +94,40 @@ TEST_F(Async, CoroutinesGoOnWhenItIsDurable) {
     completions_->dispatch().value();
   }
   EXPECT_EQ(queue_.stats().value().ready, 1000u);
+}
+
+// What it throws goes to who resumes it, and its frame stays.
+struct Throwing {
+  struct promise_type {
+    Throwing get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { throw; }
+  };
+  std::coroutine_handle<promise_type> frame;
+};
+
+Throwing throw_after(const wq::Completions& completions, const wq::Queue& queue, int& resumed) {
+  (void)co_await completions.enqueue(queue, "x");
+  throw std::runtime_error("number " + std::to_string(++resumed));
+}
+
+TEST_F(Async, ACoroutineThatThrowsKeepsNoOthers) {
+  int resumed = 0;
+  std::vector<Throwing> all;
+  for (int i = 0; i < 3; i++) all.push_back(throw_after(*completions_, queue_, resumed));
+  put("y");  // durable behind them, so that one dispatch has them all
+  try {
+    (void)completions_->dispatch(wq::forever);
+    FAIL() << "it did not throw";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "number 1");
+  }
+  EXPECT_EQ(resumed, 3);
+  for (const Throwing& one : all) one.frame.destroy();
 }
 
 TEST_F(Async, SeveralThreadsWait) {

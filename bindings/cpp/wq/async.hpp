@@ -14,6 +14,7 @@
 
 #include <condition_variable>
 #include <coroutine>
+#include <exception>
 #include <mutex>
 #include <unordered_map>
 
@@ -101,9 +102,27 @@ class Dispatcher {
       polling_ = false;
     }
     turn_.notify_all();
-    for (const std::coroutine_handle<> waiter : ready) waiter.resume();
+    resume_all(ready);
     if (!outcome) return outcome.error();
     return count;
+  }
+
+  // One that throws keeps no others: they were taken off the list and would never be told. The
+  // first exception goes on when all have been resumed.
+  static void resume_all(const std::vector<std::coroutine_handle<>>& ready) {
+#if defined(__cpp_exceptions)
+    std::exception_ptr first;
+    for (const std::coroutine_handle<> waiter : ready) {
+      try {
+        waiter.resume();
+      } catch (...) {
+        if (!first) first = std::current_exception();
+      }
+    }
+    if (first) std::rethrow_exception(first);
+#else
+    for (const std::coroutine_handle<> waiter : ready) waiter.resume();
+#endif
   }
 
   void complete(const wq_event& event, std::vector<std::coroutine_handle<>>& ready) {
@@ -129,7 +148,7 @@ class Dispatcher {
       under_way_.clear();
     }
     turn_.notify_all();
-    for (const std::coroutine_handle<> waiter : ready) waiter.resume();
+    resume_all(ready);
   }
 
   std::atomic<wq_cq*> cq_;

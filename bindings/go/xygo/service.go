@@ -37,10 +37,20 @@ type RetryError struct{ Err error }
 // NewRetryError wraps err.
 func NewRetryError(err error) *RetryError { return &RetryError{err} }
 
-func (e *RetryError) Error() string { return e.Err.Error() }
+func (e *RetryError) Error() string {
+	if e == nil || e.Err == nil {
+		return "xygo: to be tried again"
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns what it wraps.
-func (e *RetryError) Unwrap() error { return e.Err }
+func (e *RetryError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Options are for New.
 type Options struct {

@@ -6,6 +6,7 @@
 const wq = require('wq');
 
 const LEASE_MS = 30000;
+const DELAY_MS_MAX = 3600000; // what doubles for ever is refused in the end
 
 async function handle(job) {
   if (job.text() === 'fail') throw new Error('told to fail');
@@ -19,7 +20,7 @@ async function work(job) {
     // 'stale': somebody else has the job by now, and this result does not count.
     if (await job.ack() === 'stale') console.error(`job ${job.id}: the lease was lost`);
   } catch (error) {
-    await job.nack({ error, delayMs: 1000 * 2 ** job.attempts });
+    await job.nack({ error, delayMs: Math.min(1000 * 2 ** job.attempts, DELAY_MS_MAX) });
   } finally {
     clearInterval(heartbeat);
   }

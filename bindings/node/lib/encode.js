@@ -9,6 +9,7 @@ const {
 const { invalid } = require('./errors');
 const { copyToken } = require('./job');
 const { nameBytes } = require('./names');
+const { errorText } = require('./text');
 
 const C = constants;
 const HEADER_BYTES = layouts.wq_header.size;
@@ -177,10 +178,9 @@ function writeLeaseOptions(request, options) {
   return at;
 }
 
-/** Error texts are bytes; of an Error it is the message. */
 function errorWriter(struct) {
   const { error } = fieldWriters(struct);
-  return (request, at, value) => error(request, at, value instanceof Error ? value.message : value);
+  return (request, at, value) => error(request, at, errorText(value));
 }
 
 function nackWriters(struct) {

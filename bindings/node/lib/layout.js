@@ -86,10 +86,19 @@ const I64_MIN = -(1n << 63n);
 const I64_MAX = (1n << 63n) - 1n;
 const U64_MAX = (1n << 64n) - 1n;
 
-/** A number or a BigInt. Points in time may be Dates; Infinity is -1, which waits for ever. */
+const POINTS_IN_TIME = new Set(['runAtMs', 'expiresAtMs', 'retryUntilMs', 'fromMs', 'untilMs',
+  'from']);
+const WAITS = new Set(['waitMs', 'timeoutMs']);
+
+/** A number or a BigInt. A point in time may be a Date; a wait Infinity, which is -1. */
 function i64(value, field) {
-  if (value instanceof Date) value = value.getTime();
-  if (value === Infinity) return -1;
+  if (value instanceof Date) {
+    if (!POINTS_IN_TIME.has(field)) {
+      throw new TypeError(`${field}: a Date is no length of time; runAtMs and its like take one`);
+    }
+    value = value.getTime();
+  }
+  if (value === Infinity && WAITS.has(field)) return -1;
   if (typeof value === 'bigint') {
     if (value < I64_MIN || value > I64_MAX) throw invalid(`${field}: ${value} is out of range`);
     return value;

@@ -2,6 +2,7 @@
 // names.js: names that are bytes, as strings. Bytes that are no UTF-8 become lone surrogates
 // (0xff is U+DCFF), and such surrogates become those bytes again, so that every name goes there and
 // back; Python calls this surrogateescape. All other strings are what they are.
+const { checkText } = require('./text');
 
 const ESCAPES = /(?<![\ud800-\udbff])[\udc80-\udcff]/;
 const REPLACEMENT = Buffer.from('\ufffd');
@@ -41,8 +42,12 @@ function nameBytes(name) {
   const pieces = [];
   for (const char of name) {
     const code = char.codePointAt(0);
-    pieces.push(code >= 0xdc80 && code <= 0xdcff ? Buffer.from([code - 0xdc00])
-      : Buffer.from(char));
+    if (code >= 0xdc80 && code <= 0xdcff) {
+      pieces.push(Buffer.from([code - 0xdc00]));
+    } else {
+      checkText(char, 'name');
+      pieces.push(Buffer.from(char));
+    }
   }
   return Buffer.concat(pieces);
 }

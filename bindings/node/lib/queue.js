@@ -9,6 +9,7 @@ const {
 const encode = require('./encode');
 const { readBatch, jobsWithOutcome } = require('./job');
 const { Dead, Keys, History } = require('./queue_parts');
+const { errorText } = require('./text');
 
 const readConfig = structReader('wq_queue_config');
 const readStats = structReader('wq_queue_stats');
@@ -260,7 +261,10 @@ class Queue {
     });
   }
 
-  /** Settle: the attempt failed. { delayMs, error, priority, front, noException, reason } */
+  /**
+   * Settle: the attempt failed. { delayMs, error, priority, front, noException, reason }; `error` is
+   * whatever may be thrown.
+   */
   nack(job, options = {}) {
     return this.#byToken('nack', job, options, () => {
       request.arg(2, encode.writeNackOptions(request, options));
@@ -275,10 +279,10 @@ class Queue {
     });
   }
 
-  /** Settle: the job failed for good and is dead. An Error is kept as its message. */
+  /** Settle: the job failed for good and is dead. Takes whatever may be thrown as the error. */
   fail(job, error = '', options = {}) {
     return this.#byToken('fail', job, options, () => {
-      request.bytes(2, error instanceof Error ? error.message : error, 'error');
+      request.bytes(2, errorText(error), 'error');
     });
   }
 

@@ -5,6 +5,7 @@
 const { addon } = require('./native');
 const { WqError, outcomes, codeText } = require('./errors');
 const { constants, enumNumber, i64, u64, set64, get64, layouts } = require('./layout');
+const { checkText } = require('./text');
 
 const FRAME_BYTES = 56;
 const ARGS_AT = 8;
@@ -77,6 +78,7 @@ class Request {
   /** Copy bytes in: sets `start` and `length` of what was copied. */
   copy(value, field) {
     if (typeof value === 'string') {
+      checkText(value, field);
       this.reserve(value.length * 3 + 8);
       this.start = this.end;
       this.length = this.buffer.write(value, this.end, 'utf8');

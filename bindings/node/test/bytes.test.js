@@ -56,6 +56,32 @@ test('strings are UTF-8; views and buffers are their bytes', async (t) => {
   assert.ok(jobs[3].payload.equals(Buffer.from([2, 0])));
 });
 
+test('a string that UTF-8 can not say is refused, wherever it is given', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  await queue.enqueue('x');
+  const [job] = await queue.lease();
+  const bad = { high: 'a\ud83d', low: '\ude00b', reversed: '\ude00\ud83d',
+    escaped: '\udcff\ud83d' };
+  const calls = [
+    (text) => queue.enqueue(text), (text) => queue.enqueueMany([{ payload: text }]),
+    (text) => queue.enqueue('x', { headers: { h: text } }), (text) => store.queue(text),
+    (text) => queue.enqueue('x', { uniqueKey: text }), (text) => store.kv.put(text, 'v'),
+    (text) => queue.enqueue('x', { chain: [{ queue: text, payload: '' }] }),
+    (text) => store.kv.put('k', text), (text) => store.cron.put(text, queue, '@daily'),
+    (text) => job.ack(text), (text) => job.setProgress(text),
+  ];
+  const header = (text) => queue.enqueue('x', { headers: { [text]: 'v' } });
+  const refused = (error) => error instanceof TypeError &&
+    /a lone surrogate \(U\+D[89A-F][0-9A-F]{2}\) at [0-2]/.test(error.message);
+  for (const text of Object.values(bad)) {
+    for (const call of [...calls, header]) await assert.rejects(call(text), refused, String(call));
+  }
+  for (const call of calls) await assert.rejects(call('\udcff'), refused, String(call));
+  assert.strictEqual((await queue.stats()).enqueuedTotal, 1);
+  assert.strictEqual(await job.ack('\u{1f600}'), 'ok');
+});
+
 test('what was given may change as soon as the call has returned', async (t) => {
   const store = await openStore(t);
   const queue = await store.queue('q');

@@ -4,6 +4,7 @@ const test = require('node:test');
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
+const vm = require('node:vm');
 const { wq, directory, openStore } = require('./helper');
 const { addon, check } = require('../lib/native');
 const { codeText, outcomes, WqError } = require('../lib/errors');
@@ -141,4 +142,36 @@ test('wrong arguments reject, with a TypeError or INVALID, and never throw at on
   }
   const stats = await queue.stats();
   assert.strictEqual(stats.enqueuedTotal, 0, 'nothing changed');
+});
+
+class Untold extends Error {
+  get message() { throw new Error('no'); }
+}
+
+test('whatever is thrown settles the job, and is kept as text', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q', { maxRetries: 0 });
+  const thrown = [
+    ['text', 'text'], [new Error('a'), 'a'], [new TypeError(''), 'TypeError'], [null, 'null'],
+    [42, '42'], [7n, '7'], [false, 'false'], [Symbol('x'), 'Symbol(x)'],
+    [{ code: 5 }, '{ code: 5 }'], [{ message: 'like one' }, 'like one'], [[1, 2], '[ 1, 2 ]'],
+    [Object.assign(new Error('x'), { message: 5 }), 'Error: 5'],
+    [vm.runInNewContext('new Error("elsewhere")'), 'elsewhere'],
+    [Buffer.from([0xff]), '\ufffd'], [new Uint8Array([65]).buffer, 'A'],
+    ['half \ud83d', 'half \ufffd'], [new Error('half \ud83d'), 'half \ufffd'],
+    [new Untold(), 'an error that can not be told (object)'],
+    [new Proxy({}, { get() { throw new Error('no'); } }), 'an error that can not be told (object)'],
+    [new Error('long'.repeat(100000)), 'long'.repeat(20)],
+  ];
+  for (const [error, text] of thrown) {
+    for (const settle of [(job) => job.nack({ error }), (job) => job.fail(error),
+      (job) => queue.settleMany([{ kind: 'nack', job, error }])]) {
+      await queue.enqueue('x');
+      const [job] = await queue.lease();
+      await settle(job);
+      const [letter] = (await queue.dead.list()).jobs;
+      assert.strictEqual(letter.id, job.id, text);
+      assert.strictEqual(letter.lastError.toString().slice(0, 80), text);
+    }
+  }
 });

@@ -96,6 +96,36 @@ test('times: Dates, BigInts, Infinity', async (t) => {
   assert.strictEqual(typeof job.id, 'bigint');
 });
 
+test('a Date is no length of time, and only a wait is for ever', async (t) => {
+  const store = await openStore(t);
+  const queue = await store.queue('q');
+  await queue.enqueue('x');
+  const [job] = await queue.lease();
+  const lengths = [
+    (value) => queue.enqueue('y', { delayMs: value }),
+    (value) => queue.enqueue('y', { timeoutMs: value }),
+    (value) => queue.enqueue('y', { backoffListMs: [value] }),
+    (value) => queue.configure({ leaseMs: value }), (value) => job.nack({ delayMs: value }),
+    (value) => job.release({ delayMs: value }), (value) => job.extend(value),
+    (value) => job.confirm({ runMs: value }), (value) => store.kv.put('k', 'v', { ttlMs: value }),
+    (value) => store.kv.add('sum', value), (value) => store.locks.take('l', 'o', value),
+  ];
+  const waits = [(value) => queue.lease({ waitMs: value }),
+    (value) => store.waitDurable(1n, { timeoutMs: value })];
+  for (const call of [...lengths, ...waits]) {
+    await assert.rejects(call(new Date()),
+      (error) => error instanceof TypeError && /runAtMs/.test(error.message), String(call));
+  }
+  const points = ['runAtMs', 'expiresAtMs', 'retryUntilMs']
+    .map((point) => (value) => queue.enqueue('y', { [point]: value }));
+  for (const call of [...lengths, ...points]) {
+    await assert.rejects(call(Infinity), { code: 'WQ_E_INVALID' }, String(call));
+  }
+  assert.strictEqual((await queue.stats()).enqueuedTotal, 1);
+  assert.strictEqual(await store.kv.get('sum'), undefined);
+  assert.strictEqual(await job.ack(), 'ok');
+});
+
 test('headers as object, Map and pairs; names in order', async (t) => {
   const store = await openStore(t);
   const queue = await store.queue('q');

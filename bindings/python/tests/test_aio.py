@@ -79,6 +79,20 @@ def test_every_form(tmp_path):
     run(tmp_path / "s", main)
 
 
+def test_a_cancelled_lease_is_cancelled_also_if_its_jobs_are_gone(tmp_path):
+    async def main(store):
+        queue = await store.queue("q")
+        await queue.enqueue(b"x")
+        task = asyncio.ensure_future(queue.lease(durability=wq.Durability.POWER))
+        await asyncio.sleep(0)  # it has the job, and waits until that is durable
+        queue.sync.delete()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(tmp_path, main)
+
+
 def test_cancelling_a_waiting_lease_loses_no_job(tmp_path, prng):
     async def main(store):
         queue = await store.queue("q")

@@ -132,6 +132,49 @@ def test_a_job_as_a_context(queue):
     assert queue.lease(2)[0].last_error == "KeyError: 'what'"
 
 
+class Untold(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("problem, told", [
+    (RuntimeError("no such user: \ud83d"), b"RuntimeError: no such user: \\ud83d"),
+    (RuntimeError("no such file: \udcff"), b"RuntimeError: no such file: \xff"),
+    (Untold(), b"Untold, whose text raised RuntimeError"),
+], ids=["surrogate", "escaped byte", "no text"])
+def test_any_exception_of_a_block_settles_its_job(queue, problem, told):
+    queue.enqueue(b"x")
+    job, = queue.lease()
+    with pytest.raises(type(problem)) as raised, job:
+        raise problem
+    assert raised.value is problem
+    found = queue.get(job.id)
+    assert found.state is not wq.State.LEASED and found.last_error_bytes == told
+
+
+@pytest.mark.parametrize("problem", [KeyError("what"), KeyboardInterrupt()], ids=repr)
+def test_a_settle_that_fails_does_not_hide_what_a_block_raised(queue, problem):
+    queue.enqueue(b"x")
+    job, = queue.lease()
+    with pytest.raises(type(problem)) as raised, job:
+        queue.delete()
+        raise problem
+    assert raised.value is problem
+    note, = problem.__notes__
+    assert note.startswith(f"wq: job {job.id} could not be settled: NotFoundError: ")
+
+
+def test_a_job_that_can_not_be_given_back_keeps_no_others(store):
+    gone, stays = store.queue("gone"), store.queue("stays")
+    for queue in (stays, gone):
+        queue.enqueue_many([b"1", b"2"])
+    jobs = store.jobs([stays, gone], batch=4)
+    next(jobs)
+    gone.delete()
+    jobs.close()
+    assert (stays.stats().ready, stays.stats().leased) == (1, 1)
+
+
 def test_dead_letters(store):
     queue = store.queue("d", max_retries=0)
     queue.enqueue_many([b"%d" % i for i in range(8)])

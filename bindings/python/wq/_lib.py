@@ -114,6 +114,17 @@ def text_bytes(text: Union[str, BytesLike], what: str) -> bytes:
     return data_bytes(text, what)
 
 
+def error_bytes(text: Union[str, BytesLike]) -> bytes:
+    """Why a job failed. Any str will do: a settle that is refused for its text leaves the job
+    leased. Surrogates that are no bytes are told as \\ud83d."""
+    if isinstance(text, str):
+        try:
+            return text.encode("utf-8", _SURROGATES)
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "backslashreplace")
+    return data_bytes(text, "error")
+
+
 def path_bytes(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]) -> bytes:
     encoded = os.fsencode(path)
     if b"\0" in encoded:

@@ -27,7 +27,7 @@ from ._lib import BytesLike
 from .call import Level
 from .cancel import CancelToken
 from .completion import Completions
-from .errors import ClosedError, Code, make_error
+from .errors import ClosedError, Code, WqError, make_error
 from .job import Job, Jobs, Settle, Token
 from .queue import Enqueued, EnqueuedMany, Queue, SettledMany
 from .spec import JobOptions, JobSpec
@@ -153,8 +153,7 @@ class AsyncStore:
             if durable is not None:
                 await durable
         except asyncio.CancelledError:
-            with contextlib.suppress(ClosedError):
-                _give_back(jobs)
+            _give_back(jobs)
             raise
         if jobs or wait == 0:
             return jobs
@@ -166,7 +165,7 @@ class AsyncStore:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             token.fire()
-            with contextlib.suppress(ClosedError):
+            with contextlib.suppress(WqError):
                 _give_back(await future)
             raise
 
@@ -209,8 +208,7 @@ class AsyncStore:
                 while left:
                     yield left.pop()
             finally:
-                with contextlib.suppress(ClosedError):
-                    _give_back(left[::-1])
+                _give_back(left[::-1])
 
 
 class AsyncQueue:

@@ -6,6 +6,7 @@ them. Thread: any."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from datetime import datetime, timedelta
 from itertools import repeat
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, Any, List, Optional, Set, Tuple, Union
 
 from . import _constants as k
 from . import times
-from ._lib import (U64, BytesLike, bytes_of, code_of, data_bytes, ffi, lib, name_of, number,
-                   set_bytes, text_bytes)
+from ._lib import (U64, BytesLike, bytes_of, code_of, data_bytes, error_bytes, ffi, lib, name_of,
+                   number, set_bytes)
 from .call import Level
 from .errors import Code, make_error
 from .times import Duration
@@ -361,7 +362,8 @@ class Job:
     def __enter__(self) -> Job:
         """`with job:` acks it when the block ends, nacks it with the error's text if the block
         raised an Exception, and releases it at anything else (KeyboardInterrupt, SystemExit). The
-        exception goes on. A job that was settled in the block is left alone."""
+        exception goes on, with a note if the job could not be settled. A job that was settled in
+        the block is left alone."""
         return self
 
     def __exit__(self, kind: Any, problem: Optional[BaseException], trace: object) -> None:
@@ -369,10 +371,29 @@ class Job:
             return
         if problem is None:
             self.ack()
-        elif isinstance(problem, Exception):
-            self.nack(f"{type(problem).__name__}: {problem}")
-        else:
-            self.release()
+            return
+        try:
+            if isinstance(problem, Exception):
+                self.nack(_told(problem))
+            else:
+                self.release()
+        except Exception as unsettled:  # the exception of the block is what went wrong first
+            _note(problem, f"wq: job {self.id} could not be settled: {_told(unsettled)}")
+
+
+def _told(problem: BaseException) -> str:
+    """An exception as a line; what its __str__ raises does not matter."""
+    name = type(problem).__name__
+    try:
+        return f"{name}: {problem}"
+    except Exception as untold:
+        return f"{name}, whose text raised {type(untold).__name__}"
+
+
+def _note(problem: BaseException, text: str) -> None:
+    """What add_note of Python 3.11 does. A class may refuse attributes."""
+    with contextlib.suppress(Exception):
+        problem.__notes__ = [*getattr(problem, "__notes__", ()), text]  # type: ignore[attr-defined]
 
 
 Token = Union[Job, Tuple[int, int]]
@@ -437,7 +458,7 @@ class Settle:
         item.priority = number(self.priority or 0, "priority")
         item.reason = number(int(self.reason), "reason")
         if self.error is not None:
-            set_bytes(item.error, text_bytes(self.error, "error"), keep)
+            set_bytes(item.error, error_bytes(self.error), keep)
         if self.result is not None:
             set_bytes(item.result, data_bytes(self.result, "result"), keep)
 

@@ -265,8 +265,7 @@ class Store(Handle):
                 while left:
                     yield left.pop()
             finally:
-                with contextlib.suppress(ClosedError):
-                    _give_back(left[::-1])
+                _give_back(left[::-1])
 
     def transaction(self) -> Transaction:
         """Begin to collect the operations of one change."""
@@ -407,9 +406,11 @@ def _fill_keys(options: Any, keys: Mapping[int, BytesLike]) -> Tuple[List[Any], 
 
 def _give_back(jobs: Sequence[Job]) -> None:
     """Release jobs that nobody has seen, the last one first: so the first one is ahead again. Does
-    not wait for a disk: if it is lost in a crash, the leases run out instead."""
+    not wait for a disk: if it is lost in a crash, the leases run out instead. So does that of a job
+    that can not be released: it keeps neither the others, nor hides what the caller ends with."""
     for job in reversed(list(jobs)):
-        job.release(front=True, durability=Durability.MEMORY)
+        with contextlib.suppress(WqError):
+            job.release(front=True, durability=Durability.MEMORY)
 
 
 def _backup(handles: Sequence[Handle], cancel: Optional[CancelToken],

@@ -4,12 +4,14 @@
 //! of them is due, and is woken to stop.
 
 use std::any::Any;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use crate::code::{ErrorCode, Outcome};
+use crate::driver::no_thread;
 use crate::error::Result;
 use crate::handle::{lock, Cancel};
 use crate::job::{Job, Token};
@@ -18,8 +20,9 @@ use crate::queue::Queue;
 
 /// Runs a handler on each job of some queues, on some threads.
 ///
-/// The handler's `Ok` acks the job, its error or a panic nacks it with that text. Leases are extended
-/// while a handler runs, so it may take as long as it likes. [`run`](Worker::run) returns when it was
+/// The handler's `Ok` acks the job, its error or a panic nacks it with that text; a panic of the
+/// error's `Display` is one of the handler. Leases are extended while a handler runs, so it may take as
+/// long as it likes. [`run`](Worker::run) returns when it was
 /// told to stop, or the store closes or shuts down, and every handler has ended.
 ///
 /// ```
@@ -112,8 +115,12 @@ impl Worker {
     /// Work until stopped.
     ///
     /// # Errors
-    /// Those of a lease or settle, other than `Closed`: the first one stops all threads, whose
-    /// handlers are waited for.
+    /// Those of a lease or settle, other than `Closed`, and [`ErrorCode::NoMemory`] if a thread can not
+    /// be started: the first one stops all threads, whose handlers are waited for.
+    ///
+    /// # Panics
+    /// When a thread did outside of the handler, as in the `Drop` of what a handler panicked with: the
+    /// others are stopped and waited for.
     pub fn run<F, E>(&self, handler: F) -> Result<WorkerReport>
     where
         F: Fn(&Job) -> std::result::Result<(), E> + Sync,
@@ -121,25 +128,36 @@ impl Worker {
     {
         let shared = Shared::default();
         let end = Mutex::new(None);
+        let fail = |failure| {
+            lock(&end).get_or_insert(failure);
+            self.stop.fire();
+        };
+        let work = || match catch_unwind(AssertUnwindSafe(|| self.work(&handler, &shared))) {
+            Ok(Ok(())) => (),
+            Ok(Err(error)) => fail(Ok(error)),
+            Err(panic) => fail(Err(panic)),
+        };
         std::thread::scope(|scope| {
-            scope.spawn(|| self.keep_leases(&shared));
-            let threads: Vec<_> = (0..self.threads)
-                .map(|_| {
-                    scope.spawn(|| {
-                        if let Err(error) = self.work(&handler, &shared) {
-                            lock(&end).get_or_insert(error);
-                            self.stop.fire();
-                        }
-                    })
-                })
-                .collect();
+            let keeper = Builder::new().spawn_scoped(scope, || self.keep_leases(&shared));
+            let mut missing = keeper.err();
+            let mut threads = Vec::new();
+            while missing.is_none() && threads.len() < self.threads {
+                match Builder::new().spawn_scoped(scope, &work) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => missing = Some(error),
+                }
+            }
+            if let Some(error) = missing {
+                fail(Ok(no_thread(&error)));
+            }
             for thread in threads {
-                let _ = thread.join();
+                let _ = thread.join(); // it catches its panics
             }
             shared.stop();
         });
         match end.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            Some(error) => Err(error),
+            Some(Ok(error)) => Err(error),
+            Some(Err(panic)) => resume_unwind(panic),
             None => Ok(shared.report()),
         }
     }
@@ -162,7 +180,10 @@ impl Worker {
             }
             for job in lease {
                 let held = Held::new(shared, &job);
-                let end = catch_unwind(AssertUnwindSafe(|| handler(&job)));
+                // Also the text is made here: Display is the handler's code, and may panic.
+                let end = catch_unwind(AssertUnwindSafe(|| {
+                    handler(&job).map_err(|error| error.to_string())
+                }));
                 drop(held);
                 if unless_closed(shared.settle(&job, end))?.is_none() {
                     return Ok(());
@@ -220,7 +241,8 @@ struct State {
     stopped: bool,
 }
 
-type End<E> = std::result::Result<std::result::Result<(), E>, Box<dyn Any + Send>>;
+/// What a handler returned, its error as text; or what it panicked with.
+type End = std::thread::Result<std::result::Result<(), String>>;
 
 impl Shared {
     fn stop(&self) {
@@ -228,10 +250,10 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn settle<E: std::fmt::Display>(&self, job: &Job, end: End<E>) -> Result<()> {
+    fn settle(&self, job: &Job, end: End) -> Result<()> {
         let (settled, counter) = match end {
             Ok(Ok(())) => (job.ack(), &self.done),
-            Ok(Err(error)) => (job.nack(error.to_string()), &self.failed),
+            Ok(Err(error)) => (job.nack(error), &self.failed),
             Err(panic) => (job.nack(format!("panic: {}", text_of(&*panic))), &self.panicked),
         };
         let counter = match settled {

@@ -15,6 +15,7 @@ extern "C" {
     fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
     fn getpid() -> i32;
     fn kill(pid: i32, signal: i32) -> i32;
+    fn setrlimit(resource: i32, limit: *const u64) -> i32;
     fn signal(signal: i32, handler: extern "C" fn(i32)) -> usize;
 }
 
@@ -113,6 +114,90 @@ fn a_worker_settles_by_what_the_handler_does() {
     assert!(letters.contains(&b"it did not work".to_vec()));
     assert!(letters.contains(&b"panic: a handler that panics".to_vec()));
     assert_eq!(store.stats().unwrap().leased, 0);
+}
+
+/// An error that can not be told.
+struct Untellable;
+
+impl std::fmt::Display for Untellable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Err(std::fmt::Error)
+    }
+}
+
+#[test]
+fn a_worker_survives_an_error_that_can_not_be_told() {
+    let (_dir, store, queue) = queue();
+    assert!(queue.configure(&QueueConfig::new().max_retries(0)).unwrap().is_ok());
+    for _ in 0..3 {
+        let _ = queue.enqueue("x").unwrap();
+    }
+    let worker = Worker::new(&queue).unwrap();
+    let stop = worker.stop_token();
+    let report = worker
+        .run(|job| {
+            if job.id == 3 {
+                stop.fire();
+                return Ok(());
+            }
+            Err(Untellable)
+        })
+        .unwrap();
+    assert_eq!((report.done, report.failed, report.panicked, report.lost), (1, 0, 2, 0));
+    assert_eq!(store.stats().unwrap().leased, 0);
+    let letter = queue.dead().iter(&wq::DeadQuery::new()).next().unwrap().unwrap();
+    assert!(letter.last_error.starts_with(b"panic: "));
+}
+
+/// Panics when it goes, where no handler runs any more.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the bomb");
+    }
+}
+
+#[test]
+fn a_worker_tells_that_its_threads_died() {
+    let (_dir, _store, queue) = queue();
+    let _ = queue.enqueue("x").unwrap();
+    let worker = Worker::new(&queue).unwrap().threads(2);
+    let run = || worker.run(|_| -> Result<(), String> { std::panic::panic_any(Bomb) });
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the bomb"));
+    assert_eq!(queue.stats().unwrap().leased, 0);
+}
+
+/// No address space for another stack: Linux' RLIMIT_AS, as large as what is in use.
+fn no_more_threads() {
+    const RLIMIT_AS: i32 = 9;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmSize:")).unwrap();
+    let used: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let limit = [used * 1024 + (1 << 20), used * 1024 + (1 << 20)];
+    // SAFETY: two numbers, as the struct has them.
+    assert_eq!(unsafe { setrlimit(RLIMIT_AS, limit.as_ptr()) }, 0);
+}
+
+/// In a process of its own, which the test behind it starts.
+#[test]
+#[ignore]
+fn alone_without_threads() {
+    let (_dir, _store, queue) = queue();
+    let worker = Worker::new(&queue).unwrap().threads(20);
+    no_more_threads();
+    let error = worker.run(|_| Ok::<(), String>(())).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NoMemory);
+}
+
+#[test]
+fn a_worker_that_gets_no_thread_says_so() {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "alone_without_threads", "--ignored", "--test-threads=1"];
+    let output = std::process::Command::new(program).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[test]
