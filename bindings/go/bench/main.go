@@ -91,7 +91,6 @@ type bench struct {
 	payload  []byte
 	specs    []wq.Spec
 	underWay []*wq.Pending // the oldest first
-	items    []wq.Settlement
 }
 
 // settleDown waits for the oldest changes, until so many are left.
@@ -133,11 +132,7 @@ func (b *bench) consume() int {
 		check(err)
 		return 1
 	}
-	b.items = b.items[:0]
-	for _, job := range jobs {
-		b.items = append(b.items, wq.Settlement{Kind: wq.SettleAck, Token: job.Token})
-	}
-	_, err = b.queue.SettleMany(ctx, b.items, b.level, b.begin())
+	_, err = b.queue.AckMany(ctx, jobs, b.level, b.begin())
 	check(err)
 	return len(jobs)
 }
