@@ -91,6 +91,7 @@ type bench struct {
 	payload  []byte
 	specs    []wq.Spec
 	underWay []*wq.Pending // the oldest first
+	leased   wq.JobBuffer
 }
 
 // settleDown waits for the oldest changes, until so many are left.
@@ -120,7 +121,7 @@ func (b *bench) enqueue() {
 
 // consume leases, looks at each job and acks: how many there were.
 func (b *bench) consume() int {
-	jobs, _, err := b.queue.Lease(ctx, wq.LeaseOptions{Max: b.batch}, wq.Memory)
+	jobs, _, err := b.queue.Lease(ctx, wq.LeaseOptions{Max: b.batch, Into: &b.leased}, wq.Memory)
 	check(err)
 	for _, job := range jobs {
 		if !bytes.Equal(job.Payload, b.payload) {
