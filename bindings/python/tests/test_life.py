@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 
@@ -117,6 +118,15 @@ def test_jobs_keep_their_bytes_under_garbage_collection(queue):
         gc.collect()
         bytearray(10_000_000)
     assert [job.payload for job in kept] == [bytes([i]) * 1000 for i in range(0, 100, 7)]
+
+
+def test_what_became_of_many(queue):
+    quick = queue.enqueue_many([b"x"] * 3)
+    slow = wq.EnqueuedMany(quick.outcome, quick.accepted, list(quick.jobs))
+    assert quick == slow and repr(quick) == repr(slow) and quick.jobs is quick.jobs
+    assert [job.id for job in queue.lease(9)] == [job_id for _, job_id in quick.jobs]
+    assert pickle.loads(pickle.dumps(queue.enqueue_many([b"y"]))).jobs[0][0] is wq.Code.OK
+    assert not hasattr(quick, "job") and not hasattr(object.__new__(wq.EnqueuedMany), "jobs")
 
 
 EXIT = """
