@@ -247,11 +247,15 @@ class Queue(Handle):
 
     def ack_many(self, jobs: Iterable[Token], *, durability: Level = None) -> SettledMany:
         """Ack many jobs of this queue in one change: settle_many for the most frequent case."""
+        whole = jobs._whole_batch() if type(jobs) is Jobs else None
+        if whole is not None:  # as they were leased
+            return self._ack_batch(whole, NULL, len(whole.jobs), durability)
         tokens = list(jobs)
         if set(map(type, tokens)) == {Job}:
             batches = set(map(_BATCH, tokens))
-            if len(batches) == 1:  # as they were leased
-                return self._ack_batch(batches.pop(), list(map(_INDEX, tokens)), durability)
+            if len(batches) == 1:
+                places = list(map(_INDEX, tokens))
+                return self._ack_batch(batches.pop(), places, len(places), durability)
         pairs = [token_of(token) for token in tokens]
         codes = ffi.new("int32_t[]", [_UNFILLED] * len(tokens))
         result = self._items(codes, lib.wqpy_ack_tokens, [pair[0] for pair in pairs],
@@ -261,13 +265,16 @@ class Queue(Handle):
                 token._set_settled()
         return result
 
-    def _ack_batch(self, batch: Any, places: List[int], durability: Level) -> SettledMany:
-        """Ack the jobs at these places of a batch."""
-        codes = ffi.new("int32_t[]", len(places))
-        lib.wqpy_fill(codes, len(places), _UNFILLED)
-        result = self._items(codes, lib.wqpy_ack_jobs, batch.jobs, places, len(places), codes,
+    def _ack_batch(self, batch: Any, places: Any, count: int, durability: Level) -> SettledMany:
+        """Ack the jobs at these places of a batch; NULL: all."""
+        codes = ffi.new("int32_t[]", count)
+        lib.wqpy_fill(codes, count, _UNFILLED)
+        result = self._items(codes, lib.wqpy_ack_jobs, batch.jobs, places, count, codes,
                              call_of(durability))
-        batch.settled.update(places)
+        if places is NULL:
+            batch.all_settled = True
+        else:
+            batch.settled.update(places)
         return result
 
     def extend(self, jobs: Sequence[Token], lease: Optional[Duration] = None, *,
