@@ -266,3 +266,18 @@ func TestConsumer(t *testing.T) {
 	cancel()
 	equal(t, seen, "abcd")
 }
+
+// A change at level memory is as durable as it was told to be when the call returns.
+func TestPendingOfMemory(t *testing.T) {
+	_, q := fresh(t, nil)
+	var pending wq.Pending
+	_, err := q.Enqueue(ctx, text("a"), wq.Memory, &pending)
+	ok(t, err)
+	equal(t, pending.LSN() != 0, true)
+	select {
+	case <-pending.Done():
+	default:
+		t.Error("it is not done")
+	}
+	ok(t, pending.Wait(ctx))
+}

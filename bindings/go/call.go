@@ -77,7 +77,7 @@ func (c *core) change(ctx context.Context, op string, pool slots, usual Durabili
 	call.durability = C.uint32_t(options.durability)
 	var waiting *completion
 	var number uint64
-	if c.completer != nil && (usual != Memory || options.pending != nil) {
+	if c.completer != nil && waits(usual, &options) {
 		waiting, number = c.expect(options.pending != nil)
 		call.cq, call.user_data = c.completer.cq, C.uint64_t(number)
 	}
@@ -107,6 +107,13 @@ func (c *core) change(ctx context.Context, op string, pool slots, usual Durabili
 		}
 	}
 	return result, err
+}
+
+// waits reports whether a change may return before it is as durable as it was told to be. With Memory
+// it is when it returns, so that there is nothing to be told later. That of the queue may be out of
+// date: a Pending relies on it no more than it must.
+func waits(usual Durability, options *callOptions) bool {
+	return usual != Memory || options.pending != nil && options.durability != Memory
 }
 
 // expect makes a place for the arrival of one change.

@@ -51,7 +51,7 @@ func (d Dead) List(ctx context.Context, query DeadQuery) (page []*Job, next uint
 	if err != nil || outcome != OK {
 		return nil, 0, err
 	}
-	return readJobs(a.jobs, []*Queue{d.q}), uint64(a.frame.number), nil
+	return readJobs(a.jobs, []*Queue{d.q}, nil), uint64(a.frame.number), nil
 }
 
 // All yields the dead letters page by page. Those that come or go meanwhile do not disturb the others.
@@ -87,7 +87,7 @@ func (d Dead) Get(ctx context.Context, entry Token) (*Job, Outcome, error) {
 	if err != nil || outcome != OK {
 		return nil, outcome, err
 	}
-	return readJobs(a.jobs, []*Queue{d.q})[0], OK, nil
+	return readJobs(a.jobs, []*Queue{d.q}, nil)[0], OK, nil
 }
 
 // Replay makes a dead job ready again, with attempts, exceptions and backoff from zero. Of several

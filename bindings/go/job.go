@@ -8,7 +8,6 @@ import "C"
 import (
 	"context"
 	"time"
-	"unsafe"
 )
 
 // DeadReason is why a job is dead.
@@ -261,7 +260,7 @@ func (q *Queue) Get(ctx context.Context, id uint64) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readJobs(a.jobs, []*Queue{q})[0], nil
+	return readJobs(a.jobs, []*Queue{q}, nil)[0], nil
 }
 
 // Cancel removes a job that is ready, delayed, leased or running. A worker that holds it learns it
@@ -281,101 +280,4 @@ func (q *Queue) Reprioritise(ctx context.Context, id uint64, priority int, opts 
 	return q.outcome(ctx, "reprioritise", Power, opts, func(_ *arena, f *C.wqgo_frame) C.int32_t {
 		return C.wq_job_reprioritise(q.handle, C.uint64_t(id), p, &f.call, &f.err)
 	})
-}
-
-const (
-	jobsPerBlock   = 32   // jobs that share one allocation
-	sharedBytesMax = 2048 // byte slices up to here share blocks
-	bytesPerBlock  = 16 << 10
-)
-
-// copier copies views out of a batch. Small ones share blocks, so that a batch of small jobs costs
-// few allocations and a job that is kept for long keeps no more than one block alive.
-type copier struct{ block []byte }
-
-func (c *copier) bytes(b C.wq_bytes) []byte {
-	n := int(b.len)
-	if n == 0 {
-		return nil
-	}
-	from := unsafe.Slice((*byte)(b.data), n)
-	if n > sharedBytesMax {
-		return append(make([]byte, 0, n), from...)
-	}
-	if n > cap(c.block)-len(c.block) {
-		c.block = make([]byte, 0, bytesPerBlock)
-	}
-	start := len(c.block)
-	c.block = append(c.block, from...)
-	return c.block[start : start+n : start+n]
-}
-
-// readJobs copies the jobs of a batch; queue_index says which of the queues each is of.
-func readJobs(from *C.wqgo_jobs, queues []*Queue) []*Job {
-	n := int(from.count)
-	jobs := make([]*Job, n)
-	told := unsafe.Slice(from.jobs, n)
-	headers := unsafe.Slice(from.headers, from.headers_cap)
-	var c copier
-	if n == 1 {
-		c.block = make([]byte, 0, min(told[0].payload.len, sharedBytesMax))
-	}
-	var block []Job
-	for i := range jobs {
-		if len(block) == 0 {
-			block = make([]Job, min(jobsPerBlock, n-i))
-		}
-		jobs[i], block = &block[0], block[1:]
-		count := int(told[i].headers_count)
-		c.job(jobs[i], &told[i], headers[:count], queues[told[i].queue_index])
-		headers = headers[count:]
-	}
-	return jobs
-}
-
-func (c *copier) job(j *Job, t *C.wq_job, headers []C.wq_header, from *Queue) {
-	*j = Job{
-		Token:          Token{ID: uint64(t.id), Generation: uint64(t.generation)},
-		State:          State(t.state),
-		Queue:          from.name,
-		Payload:        c.bytes(t.payload),
-		Priority:       int(t.priority),
-		Attempts:       int(t.attempts),
-		Exceptions:     int(t.exceptions),
-		MaxAttempts:    int(t.max_attempts),
-		Replays:        int(t.replays),
-		EnqueuedAt:     fromMillis(t.enqueued_ms),
-		ReadyAt:        fromMillis(t.ready_ms),
-		LeasedAt:       fromMillis(t.leased_ms),
-		Deadline:       fromMillis(t.deadline_ms),
-		LeaseRemaining: duration(t.lease_remaining_ms),
-		DeadAt:         fromMillis(t.dead_ms),
-		DeadReason:     DeadReason(t.dead_reason),
-		FirstDeadAt:    fromMillis(t.first_dead_ms),
-		LastError:      goString(t.last_error),
-		Timeout:        duration(t.timeout_ms),
-		FailOnTimeout:  t.flags&C.WQ_JOB_FAIL_ON_TIMEOUT != 0,
-		ExpiresAt:      fromMillis(t.expires_at_ms),
-		RetryUntil:     fromMillis(t.retry_until_ms),
-		MaxExceptions:  int(t.max_exceptions),
-		Progress:       c.bytes(t.progress),
-		Flow:           uint64(t.flow),
-		FlowCancelled:  t.flow_cancelled != 0,
-		ChainCount:     int(t.chain_count),
-		Group:          goString(t.group),
-		Parked:         t.parked != 0,
-		Tenant:         goString(t.tenant),
-		RateKey:        goString(t.rate_key),
-		RateCost:       int(t.rate_cost),
-		Sealed:         t.flags&C.WQ_JOB_ENCRYPT != 0,
-		KeyID:          uint32(t.key_id),
-		PayloadCode:    Code(t.payload_code),
-		from:           from,
-	}
-	if len(headers) > 0 {
-		j.Headers = make([]Header, len(headers))
-		for i := range headers {
-			j.Headers[i] = Header{Name: goString(headers[i].name), Value: c.bytes(headers[i].value)}
-		}
-	}
 }

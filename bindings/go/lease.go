@@ -20,6 +20,11 @@ type LeaseOptions struct {
 	Max   int           // jobs to take at most; 0: 1
 	Wait  time.Duration // how long to wait for the first; 0: not at all; Forever
 	Lease time.Duration // 0: Timeout of the job, or else Lease of its queue
+
+	// Into is memory that is used again by each lease into it, so that a busy consumer makes no work
+	// for the garbage collector. Jobs leased into it, and all bytes in them, stay as they are until
+	// the next such lease. nil: each lease has memory of its own.
+	Into *JobBuffer
 }
 
 // Lease takes up to options.Max ready jobs of this queue and leases each, in their order: priority,
@@ -159,7 +164,7 @@ func (l *leasing) once(ctx context.Context, wait C.int64_t, cancel *C.wq_cancel)
 	if err != nil || out.count == 0 {
 		return nil, r.outcome, err
 	}
-	return readJobs(out, l.queues), r.outcome, nil
+	return readJobs(out, l.queues, l.options.Into), r.outcome, nil
 }
 
 // wait takes its turn among those who wait for the same queues, and then waits inside the library.

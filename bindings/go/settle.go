@@ -64,7 +64,32 @@ func (q *Queue) SettleMany(ctx context.Context, items []Settlement, opts ...Call
 			return nil, err
 		}
 	}
-	codes := untouched(a, len(items))
+	return q.settle(ctx, op, a, list, opts)
+}
+
+// AckMany acks up to 10,000 jobs of this queue in one change, as SettleMany does it.
+func (q *Queue) AckMany(ctx context.Context, jobs []*Job, opts ...CallOption) ([]JobOutcome, error) {
+	const op = "ack_many"
+	a := getArena()
+	defer a.put()
+	if len(jobs) == 0 {
+		return nil, codeError(op, ErrInvalid, "there are no jobs")
+	}
+	if len(jobs) > jobsPerCallMax {
+		return nil, codeError(op, ErrTooLarge, "more than 10,000 jobs")
+	}
+	list := alloc[C.wq_settle_item](a, len(jobs))
+	for i, j := range jobs {
+		item := &list[i]
+		item.struct_size, item.kind = C.sizeof_wq_settle_item, C.WQ_SETTLE_ACK
+		item.id, item.generation = C.uint64_t(j.ID), C.uint64_t(j.Generation)
+	}
+	return q.settle(ctx, op, a, list, opts)
+}
+
+func (q *Queue) settle(ctx context.Context, op string, a *arena, list []C.wq_settle_item,
+	opts []CallOption) ([]JobOutcome, error) {
+	codes := untouched(a, len(list))
 	_, err := q.change(ctx, op, q.core.others, q.usual(), a, opts, func(f *C.wqgo_frame) C.int32_t {
 		return C.wq_settle_many(q.handle, &list[0], C.size_t(len(list)), C.sizeof_wq_settle_item,
 			&codes[0], &f.call, &f.err)

@@ -404,3 +404,20 @@ func TestSettleMany(t *testing.T) {
 	is(t, err, wq.ErrNotFound)
 	_ = s
 }
+
+func TestAckMany(t *testing.T) {
+	_, q := fresh(t, nil)
+	push(t, q, text("a"), text("b"), text("c"))
+	jobs := take(t, q, 3)
+	good(t)(jobs[1].Release(ctx, wq.Release{}, wq.Memory))
+	outcomes, err := q.AckMany(ctx, append(jobs, q.JobOf(wq.Token{ID: 1 << 50, Generation: 1})))
+	ok(t, err)
+	equal(t, outcomes[0], wq.JobOutcome{})
+	equal(t, outcomes[1].Outcome, wq.Stale)
+	equal(t, outcomes[2], wq.JobOutcome{})
+	is(t, outcomes[3].Err("ack"), wq.ErrNotFound)
+	_, err = q.AckMany(ctx, nil)
+	is(t, err, wq.ErrInvalid)
+	_, err = q.AckMany(ctx, make([]*wq.Job, 10001))
+	is(t, err, wq.ErrTooLarge)
+}

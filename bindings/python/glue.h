@@ -59,15 +59,15 @@ static int32_t wqpy_enqueue_payloads(wq_queue *queue, const char *data, const si
   return code;
 }
 
-/* All jobs of a batch, which has `n`; and where the payload of each begins, and the last one ends,
- * if they stand one behind another. Returns how many headers they have together. */
-static size_t wqpy_batch_jobs(const wq_batch *batch, wq_job *jobs, size_t *ends, size_t n) {
+/* All jobs of a batch, which has `n`; and how many bytes their payloads have together. Returns how
+ * many headers they have together. */
+static size_t wqpy_batch_jobs(const wq_batch *batch, wq_job *jobs, size_t *bytes, size_t n) {
   size_t i, headers = 0;
-  ends[0] = 0;
+  *bytes = 0;
   for (i = 0; i < n; i++) {
     jobs[i].struct_size = (uint32_t)sizeof jobs[i];
     if (wq_batch_job(batch, i, &jobs[i]) != WQ_OK) jobs[i].headers_count = 0;
-    ends[i + 1] = ends[i] + jobs[i].payload.len;
+    *bytes += jobs[i].payload.len;
     headers += jobs[i].headers_count;
   }
   return headers;
@@ -86,13 +86,30 @@ static void wqpy_fill(int32_t *values, size_t n, int32_t with) {
   for (i = 0; i < n; i++) values[i] = with;
 }
 
-/* The payloads of `n` jobs, one behind another. */
-static void wqpy_payloads(const wq_job *jobs, size_t n, char *to) {
+/* "100s" for 100: what Python's struct calls that many bytes. Returns the end of it. */
+static char *wqpy_form(size_t len, char *form) {
+  char digits[24];
+  int n = 0;
+  do {
+    digits[n++] = (char)('0' + len % 10);
+    len /= 10;
+  } while (len != 0);
+  while (n != 0) *form++ = digits[--n];
+  *form++ = 's';
+  return form;
+}
+
+/* The payloads of `n` jobs, one behind another, and the format by which Python's struct tells them
+ * apart. Returns the length of the format: up to 8 for each job if they have 1 MiB together. */
+static size_t wqpy_payloads(const wq_job *jobs, size_t n, char *to, char *form) {
+  const char *begin = form;
   size_t i;
   for (i = 0; i < n; i++) {
     if (jobs[i].payload.len) memcpy(to, jobs[i].payload.data, jobs[i].payload.len);
     to += jobs[i].payload.len;
+    form = wqpy_form(jobs[i].payload.len, form);
   }
+  return (size_t)(form - begin);
 }
 
 /* `n` acks without a job; for free(). */
@@ -128,15 +145,17 @@ static int32_t wqpy_ack_tokens(wq_queue *queue, const uint64_t *ids, const uint6
   return wqpy_settle(queue, items, n, codes, call, err);
 }
 
-/* Ack the jobs at `n` places of an array, which are of one queue, in one change. */
+/* Ack the jobs at `n` places of an array, which are of one queue, in one change. Places NULL: the
+ * first n. */
 static int32_t wqpy_ack_jobs(wq_queue *queue, const wq_job *jobs, const size_t *places, size_t n,
                              int32_t *codes, wq_call *call, wq_error *err) {
   wq_settle_item *items = wqpy_acks(n);
   size_t i;
   if (items == NULL) return WQ_E_NO_MEMORY;
   for (i = 0; i < n; i++) {
-    items[i].id = jobs[places[i]].id;
-    items[i].generation = jobs[places[i]].generation;
+    const wq_job *job = &jobs[places == NULL ? i : places[i]];
+    items[i].id = job->id;
+    items[i].generation = job->generation;
   }
   return wqpy_settle(queue, items, n, codes, call, err);
 }

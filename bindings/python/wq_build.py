@@ -37,7 +37,7 @@ void wqpy_tokens(const wq_job *, size_t, uint64_t *, uint64_t *);
 void wqpy_fill(int32_t *, size_t, int32_t);
 int32_t wqpy_ack_jobs(wq_queue *, const wq_job *, const size_t *, size_t, int32_t *, wq_call *,
                       wq_error *);
-void wqpy_payloads(const wq_job *, size_t, char *);
+size_t wqpy_payloads(const wq_job *, size_t, char *, char *);
 int32_t wqpy_ack_tokens(wq_queue *, const uint64_t *, const uint64_t *, size_t, int32_t *,
                         wq_call *, wq_error *);
 """

@@ -91,7 +91,7 @@ type bench struct {
 	payload  []byte
 	specs    []wq.Spec
 	underWay []*wq.Pending // the oldest first
-	items    []wq.Settlement
+	leased   wq.JobBuffer
 }
 
 // settleDown waits for the oldest changes, until so many are left.
@@ -121,7 +121,7 @@ func (b *bench) enqueue() {
 
 // consume leases, looks at each job and acks: how many there were.
 func (b *bench) consume() int {
-	jobs, _, err := b.queue.Lease(ctx, wq.LeaseOptions{Max: b.batch}, wq.Memory)
+	jobs, _, err := b.queue.Lease(ctx, wq.LeaseOptions{Max: b.batch, Into: &b.leased}, wq.Memory)
 	check(err)
 	for _, job := range jobs {
 		if !bytes.Equal(job.Payload, b.payload) {
@@ -133,11 +133,7 @@ func (b *bench) consume() int {
 		check(err)
 		return 1
 	}
-	b.items = b.items[:0]
-	for _, job := range jobs {
-		b.items = append(b.items, wq.Settlement{Kind: wq.SettleAck, Token: job.Token})
-	}
-	_, err = b.queue.SettleMany(ctx, b.items, b.level, b.begin())
+	_, err = b.queue.AckMany(ctx, jobs, b.level, b.begin())
 	check(err)
 	return len(jobs)
 }

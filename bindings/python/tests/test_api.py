@@ -170,7 +170,7 @@ def job_of(struct):
     """All that a Job tells of itself."""
     array = ffi.new("wq_job[1]")
     array[0] = struct[0]
-    told = wq.Job(job._Batch(None, array, [None]), 0)
+    (told,) = job._make_jobs(job._Batch(None, array, [None]), [None])
     return repr({name: getattr(told, name) for name, value in vars(wq.Job).items()
                  if isinstance(value, property)})
 

@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 
@@ -117,6 +118,49 @@ def test_jobs_keep_their_bytes_under_garbage_collection(queue):
         gc.collect()
         bytearray(10_000_000)
     assert [job.payload for job in kept] == [bytes([i]) * 1000 for i in range(0, 100, 7)]
+
+
+@pytest.mark.parametrize("sizes", [[100] * 50, [0], [0, 0], [1, 0, 99, 1000, 0, 12345, 7, 99_999],
+                                   [1 << 19] * 2, [1 << 19, 1, 1 << 19], [3 << 20]])
+def test_payloads_come_back_whole(queue, sizes):
+    payloads = [bytes([i + 1]) * size for i, size in enumerate(sizes)]
+    queue.enqueue_many(payloads)
+    jobs = queue.lease(100)
+    for _ in range(2):
+        assert [job.payload for job in jobs] == payloads
+    assert {type(job.payload) for job in jobs} == {bytes}
+    assert not hasattr(jobs[0], "payloads")
+
+
+def test_what_became_of_many(queue):
+    quick = queue.enqueue_many([b"x"] * 3)
+    slow = wq.EnqueuedMany(quick.outcome, quick.accepted, list(quick.jobs))
+    assert quick == slow and repr(quick) == repr(slow) and quick.jobs is quick.jobs
+    assert [job.id for job in queue.lease(9)] == [job_id for _, job_id in quick.jobs]
+    assert pickle.loads(pickle.dumps(queue.enqueue_many([b"y"]))).jobs[0][0] is wq.Code.OK
+    assert not hasattr(quick, "job") and not hasattr(object.__new__(wq.EnqueuedMany), "jobs")
+
+
+def test_ack_many_of_a_list_that_was_changed(queue):
+    def leased():
+        queue.enqueue_many([b"x"] * 5)
+        return queue.lease(5)
+
+    def left_of(jobs):
+        return [not job._settled for job in jobs]
+    whole, less, turned = leased(), leased(), leased()
+    assert queue.ack_many(whole) and not any(left_of(whole))
+    assert queue.ack_many(whole).codes == [wq.Code.STALE] * 5
+    kept = less.pop(2)
+    assert queue.ack_many(less) and kept.ack() is wq.Code.OK
+    turned.reverse()
+    turned.extend(less)
+    assert queue.ack_many(turned).codes == [wq.Code.OK] * 5 + [wq.Code.STALE] * 4
+    other = leased()
+    other[0], other[1] = other[1], other[0]
+    del other[3:]
+    assert queue.ack_many(other) and left_of(other) == [False] * 3
+    assert queue.stats().leased == 2
 
 
 EXIT = """

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import struct
 from datetime import datetime, timedelta
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, List, Optional, Set, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from . import _constants as k
 from . import times
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
 # Payloads of a batch that are copied together when it comes, a call each spared.
 _TOGETHER_BYTES = 1 << 20
+_FORM_BYTES = 8  # of the format of one: up to seven digits and an s
 
 
 class _Batch:
     """What the jobs of one batch share: all that a job does not need to have of its own, so that a
     batch of a hundred costs little more than one job. ids, generations: made when they are asked
-    for. data, ends: the payloads one behind another, and where each begins; or no data."""
+    for. all_settled: by one call, without a place of each."""
 
-    __slots__ = ("owner", "jobs", "queues", "headers", "data", "ends", "settled", "ids",
+    __slots__ = ("owner", "jobs", "queues", "headers", "settled", "all_settled", "ids",
                  "generations")
 
     def __init__(self, owner: Any, jobs: Any, queues: List[Queue]) -> None:
@@ -42,9 +44,8 @@ class _Batch:
         self.jobs = jobs
         self.queues = queues
         self.headers: Optional[List[Tuple[Tuple[str, bytes], ...]]] = None
-        self.data: Optional[bytes] = None
-        self.ends: List[int] = []
         self.settled: Set[int] = set()  # places of jobs
+        self.all_settled = False
         self.ids: Optional[List[int]] = None
         self.generations: Optional[List[int]] = None
 
@@ -61,19 +62,33 @@ class Jobs(List["Job"]):
     """A list of jobs with the outcome of the call that gave them: OK, or why there is none."""
 
     outcome: Code = Code.OK
+    _told: Sequence[Job] = ()  # what it was made of
+
+    def _whole_batch(self) -> Optional[_Batch]:
+        """The batch that the list is all of; None if it was changed."""
+        return self[0]._batch if self and self == self._told else None
 
 
 class Job:
     """A job as it was when it was told.
 
     id, generation   the token of its lease (or of its death): what settles it
-    queue            the queue that it is of"""
+    queue            the queue that it is of
+    payload          its payload, a copy"""
 
-    __slots__ = ("_batch", "_index")
+    # A payload that was copied when the batch came is an attribute, which costs a tenth of a
+    # property. Others are made by __getattr__.
+    __slots__ = ("_batch", "_index", "payload")
 
-    def __init__(self, batch: _Batch, index: int) -> None:
-        self._batch = batch
-        self._index = index
+    _batch: _Batch
+    _index: int
+    payload: bytes
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> bytes:
+            if name != "payload":
+                raise AttributeError(f"a Job has no {name!r}", name=name, obj=self)
+            return bytes_of(self._raw.payload)
 
     @property
     def id(self) -> int:
@@ -99,7 +114,7 @@ class Job:
 
     @property
     def _settled(self) -> bool:
-        return self._index in self._batch.settled
+        return self._batch.all_settled or self._index in self._batch.settled
 
     def _set_settled(self) -> None:
         self._batch.settled.add(self._index)
@@ -113,14 +128,6 @@ class Job:
                 f"attempt {self.attempts}>")
 
     # ---- what it is -----------------------------------------------------------------------------
-
-    @property
-    def payload(self) -> bytes:
-        """Its payload, a copy."""
-        batch, index = self._batch, self._index
-        if batch.data is None:
-            return bytes_of(batch.jobs[index].payload)
-        return batch.data[batch.ends[index]:batch.ends[index + 1]]
 
     @property
     def headers(self) -> Tuple[Tuple[str, bytes], ...]:
@@ -469,18 +476,41 @@ def jobs_from(queues: List[Queue], handle: Any, owner: Any = None) -> Jobs:
     jobs = Jobs()
     count = lib.wq_batch_count(handle)
     structs = ffi.new("wq_job[]", count)
-    ends = ffi.new("size_t[]", count + 1)
-    has_headers = lib.wqpy_batch_jobs(handle, structs, ends, count)
+    size = ffi.new("size_t *")
+    has_headers = lib.wqpy_batch_jobs(handle, structs, size, count)
     batch = _Batch(owner or handle, structs, queues)
     if has_headers:
         batch.headers = [_headers_of(handle, i, structs[i].headers_count) for i in range(count)]
-    if count > 1 and ends[count] <= _TOGETHER_BYTES:
-        room = ffi.new("char[]", ends[count])
-        lib.wqpy_payloads(structs, count, room)
-        batch.ends = ffi.unpack(ends, count + 1)
-        batch.data = bytes(ffi.buffer(room, ends[count]))
-    jobs.extend(map(Job, repeat(batch), range(count)))
+    together = count > 1 and size[0] <= _TOGETHER_BYTES
+    made = _make_jobs(batch, _payloads_of(structs, size[0], count) if together
+                      else repeat(None, count))
+    jobs.extend(made)
+    jobs._told = made
     return jobs
+
+
+def _make_jobs(batch: _Batch, payloads: Iterable[Optional[bytes]]) -> List[Job]:
+    """A Job for each place of a batch. There is no Job.__init__: to call it would cost half as much
+    again as all that is done here."""
+    made: List[Job] = []
+    make, index = object.__new__, 0
+    for payload in payloads:
+        job = make(Job)
+        job._batch = batch
+        job._index = index
+        if payload is not None:
+            job.payload = payload
+        made.append(job)
+        index += 1
+    return made
+
+
+def _payloads_of(structs: Any, size: int, count: int) -> Tuple[bytes, ...]:
+    """All payloads, which have `size` bytes together: copied by one call, and told apart by
+    another. A Struct of its own: a format is seldom seen again, and struct.unpack keeps them."""
+    data, form = ffi.new("char[]", size), ffi.new("char[]", _FORM_BYTES * count)
+    length = lib.wqpy_payloads(structs, count, data, form)
+    return struct.Struct(bytes(ffi.buffer(form, length))).unpack(ffi.buffer(data, size))
 
 
 def _headers_of(handle: Any, index: int, count: int) -> Tuple[Tuple[str, bytes], ...]:

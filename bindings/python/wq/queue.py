@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from array import array
 from typing import (TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Union)
 
 from . import _constants as k
@@ -63,6 +64,21 @@ class EnqueuedMany:
     outcome: Code
     accepted: int
     jobs: Sequence[Tuple[Code, int]]
+
+    @classmethod
+    def _all(cls, count: int, ids: bytes) -> EnqueuedMany:
+        """All `count` were taken. Few look at each: `jobs` is made when it is asked for."""
+        many = cls.__new__(cls)
+        many.__dict__.update(outcome=Code.OK, accepted=count, _ids=ids)
+        return many
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Sequence[Tuple[Code, int]]:
+            ids = self.__dict__.get("_ids")
+            if name != "jobs" or ids is None:
+                raise AttributeError(f"an EnqueuedMany has no {name!r}", name=name, obj=self)
+            jobs = self.__dict__["jobs"] = [(Code.OK, number) for number in array("Q", ids)]
+            return jobs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,10 +176,12 @@ class Queue(Handle):
         another job could hold, so that all are taken if the call says OK."""
         count = len(items)
         ids, codes = ffi.new("uint64_t[]", count), ffi.new("int32_t[]", count)
-        code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(items),
-                          list(map(len, items)), count, flags, call, ids, codes, accepted)
-        told = [Code.OK] * count if code == 0 else _codes_of(ffi.unpack(codes, count))
-        jobs = list(zip(told, ffi.unpack(ids, count)))
+        lens = ffi.from_buffer("size_t[]", array("Q", map(len, items)))
+        code = self._many(bool(flags), lib.wqpy_enqueue_payloads, b"".join(items), lens, count,
+                          flags, call, ids, codes, accepted)
+        if code == 0:
+            return EnqueuedMany._all(count, bytes(ffi.buffer(ids)))
+        jobs = list(zip(_codes_of(ffi.unpack(codes, count)), ffi.unpack(ids, count)))
         return EnqueuedMany(code_of(code), int(accepted[0]), jobs)
 
     def _many(self, partial: bool, function: Any, *args: Any) -> int:
@@ -229,11 +247,15 @@ class Queue(Handle):
 
     def ack_many(self, jobs: Iterable[Token], *, durability: Level = None) -> SettledMany:
         """Ack many jobs of this queue in one change: settle_many for the most frequent case."""
+        whole = jobs._whole_batch() if type(jobs) is Jobs else None
+        if whole is not None:  # as they were leased
+            return self._ack_batch(whole, NULL, len(whole.jobs), durability)
         tokens = list(jobs)
         if set(map(type, tokens)) == {Job}:
             batches = set(map(_BATCH, tokens))
-            if len(batches) == 1:  # as they were leased
-                return self._ack_batch(batches.pop(), list(map(_INDEX, tokens)), durability)
+            if len(batches) == 1:
+                places = list(map(_INDEX, tokens))
+                return self._ack_batch(batches.pop(), places, len(places), durability)
         pairs = [token_of(token) for token in tokens]
         codes = ffi.new("int32_t[]", [_UNFILLED] * len(tokens))
         result = self._items(codes, lib.wqpy_ack_tokens, [pair[0] for pair in pairs],
@@ -243,13 +265,16 @@ class Queue(Handle):
                 token._set_settled()
         return result
 
-    def _ack_batch(self, batch: Any, places: List[int], durability: Level) -> SettledMany:
-        """Ack the jobs at these places of a batch."""
-        codes = ffi.new("int32_t[]", len(places))
-        lib.wqpy_fill(codes, len(places), _UNFILLED)
-        result = self._items(codes, lib.wqpy_ack_jobs, batch.jobs, places, len(places), codes,
+    def _ack_batch(self, batch: Any, places: Any, count: int, durability: Level) -> SettledMany:
+        """Ack the jobs at these places of a batch; NULL: all."""
+        codes = ffi.new("int32_t[]", count)
+        lib.wqpy_fill(codes, count, _UNFILLED)
+        result = self._items(codes, lib.wqpy_ack_jobs, batch.jobs, places, count, codes,
                              call_of(durability))
-        batch.settled.update(places)
+        if places is NULL:
+            batch.all_settled = True
+        else:
+            batch.settled.update(places)
         return result
 
     def extend(self, jobs: Sequence[Token], lease: Optional[Duration] = None, *,

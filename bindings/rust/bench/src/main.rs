@@ -11,12 +11,12 @@ use std::process::exit;
 use std::time::Instant;
 
 use wq::{
-    Durability, Enqueued, EnqueuedMany, Items, JobSpec, LeaseOptions, Outcome, Pending, Queue,
-    Result, Settle, Store, Token,
+    Durability, Enqueued, EnqueuedMany, Items, JobSpec, Lease, LeaseOptions, Outcome, Pending,
+    Queue, Result, Settle, Store, Token,
 };
 
 const UNDER_WAY_MAX: usize = 32;
-const PAYLOAD: [u8; 100] = [b'x'; 100];
+static PAYLOAD: [u8; 100] = [b'x'; 100];
 
 /// A change under way.
 enum Change {
@@ -41,6 +41,8 @@ struct Bench {
     queue: Queue,
     leases: Queue,
     batch: usize,
+    specs: Vec<JobSpec<'static>>,
+    lease: Lease,
     under_way: VecDeque<Change>,
     delivered: usize,
 }
@@ -64,18 +66,16 @@ impl Bench {
         let take = LeaseOptions::new().max_jobs(self.batch as u32);
         if self.batch == 1 {
             self.begun(Change::Enqueue(self.queue.enqueue_async(&PAYLOAD)))?;
-            for job in self.leases.lease(&take)? {
-                assert_eq!(job.payload, PAYLOAD);
-                self.delivered += 1;
-                self.begun(Change::Ack(self.queue.settle_async(job.token(), &Settle::ack())))?;
-            }
-            return Ok(());
+            let _ = self.leases.lease_into(&take, &mut self.lease)?;
+            assert_eq!(self.lease[0].payload, PAYLOAD);
+            self.delivered += 1;
+            let token = self.lease[0].token();
+            return self.begun(Change::Ack(self.queue.settle_async(token, &Settle::ack())));
         }
-        let specs: Vec<JobSpec<'_>> = (0..self.batch).map(|_| JobSpec::new(&PAYLOAD)).collect();
-        self.begun(Change::EnqueueMany(self.queue.enqueue_many_async(&specs)))?;
-        let lease = self.leases.lease(&take)?;
-        let mut tokens: Vec<Token> = Vec::with_capacity(lease.len());
-        for job in &lease {
+        self.begun(Change::EnqueueMany(self.queue.enqueue_many_async(&self.specs)))?;
+        let _ = self.leases.lease_into(&take, &mut self.lease)?;
+        let mut tokens: Vec<Token> = Vec::with_capacity(self.lease.len());
+        for job in &self.lease {
             assert_eq!(job.payload, PAYLOAD);
             tokens.push(job.token());
         }
@@ -92,6 +92,8 @@ fn run(level: &str, batch: usize, jobs: usize, dir: &str) -> Result<bool> {
         leases: queue.with_durability(Durability::Memory),
         queue: queue.with_durability(durability),
         batch,
+        specs: (0..batch).map(|_| JobSpec::new(&PAYLOAD)).collect(),
+        lease: Lease::default(),
         under_way: VecDeque::new(),
         delivered: 0,
     };

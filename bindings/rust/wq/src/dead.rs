@@ -267,7 +267,7 @@ impl<'q> DeadLetters<'q> {
             };
             let _ = ctx.outcome(code)?;
             let names = [&self.queue.inner.name];
-            let letters = JobInfo::all_of(&batch, &names, |letter, _| letter)?;
+            let letters = JobInfo::all_of(&batch, &names)?;
             Ok(DeadPage { letters, next_cursor })
         })
     }

@@ -159,52 +159,99 @@ impl JobInfo {
         let known = names.get(raw.queue_index as usize).filter(|known| known.as_bytes() == name);
         let queue_name =
             known.map_or_else(|| String::from_utf8_lossy(name).into(), |known| (*known).clone());
+        let mut info = JobInfo::blank(queue_name);
+        info.tell(raw, headers);
+        info
+    }
+
+    /// A job of which nothing is told.
+    #[inline(always)]
+    fn blank(queue_name: Arc<str>) -> JobInfo {
         JobInfo {
-            id: raw.id,
-            generation: raw.generation,
-            state: State::from_raw(raw.state),
+            id: 0,
+            generation: 0,
+            state: State::Ready,
             queue_name,
-            payload: bytes_of(raw.payload).to_vec(),
-            headers,
-            priority: u8::try_from(raw.priority).unwrap_or(u8::MAX),
-            attempts: raw.attempts,
-            exceptions: raw.exceptions,
-            max_attempts: raw.max_attempts,
-            replays: raw.replays,
-            enqueued: from_at_ms(raw.enqueued_ms),
-            ready: from_at_ms(raw.ready_ms),
-            leased: from_at_ms(raw.leased_ms),
-            deadline: from_at_ms(raw.deadline_ms),
-            lease_remaining: from_ms(raw.lease_remaining_ms),
-            dead: from_at_ms(raw.dead_ms),
-            first_dead: from_at_ms(raw.first_dead_ms),
-            dead_reason: Some(raw.dead_reason).filter(|r| *r != 0).map(DeadReason::from_raw),
-            last_error: bytes_of(raw.last_error).to_vec(),
-            timeout: Some(raw.timeout_ms).filter(|ms| *ms != 0).map(from_ms),
-            expires_at: from_at_ms(raw.expires_at_ms),
-            retry_until: from_at_ms(raw.retry_until_ms),
-            max_exceptions: raw.max_exceptions,
-            fail_on_timeout: raw.flags & sys::WQ_JOB_FAIL_ON_TIMEOUT != 0,
-            progress: bytes_of(raw.progress).to_vec(),
-            flow: Some(raw.flow).filter(|flow| *flow != 0),
-            chain_count: raw.chain_count,
-            flow_cancelled: raw.flow_cancelled != 0,
-            group: bytes_of(raw.group).to_vec(),
-            parked: raw.parked != 0,
-            tenant: bytes_of(raw.tenant).to_vec(),
-            rate_key: bytes_of(raw.rate_key).to_vec(),
-            rate_cost: raw.rate_cost,
-            key_id: Some(raw.key_id).filter(|id| *id != 0),
-            payload_error: ErrorCode::of_field(raw.payload_code),
+            payload: Vec::new(),
+            headers: Vec::new(),
+            priority: 0,
+            attempts: 0,
+            exceptions: 0,
+            max_attempts: 0,
+            replays: 0,
+            enqueued: None,
+            ready: None,
+            leased: None,
+            deadline: None,
+            lease_remaining: Duration::ZERO,
+            dead: None,
+            first_dead: None,
+            dead_reason: None,
+            last_error: Vec::new(),
+            timeout: None,
+            expires_at: None,
+            retry_until: None,
+            max_exceptions: 0,
+            fail_on_timeout: false,
+            progress: Vec::new(),
+            flow: None,
+            chain_count: 0,
+            flow_cancelled: false,
+            group: Vec::new(),
+            parked: false,
+            tenant: Vec::new(),
+            rate_key: Vec::new(),
+            rate_cost: 0,
+            key_id: None,
+            payload_error: None,
         }
     }
 
-    /// All jobs of a batch, each made of what was told of it and the index of its queue.
-    pub(crate) fn all_of<T>(
-        batch: &BatchHandle,
-        names: &[&Arc<str>],
-        make: impl Fn(JobInfo, usize) -> T,
-    ) -> Result<Vec<T>> {
+    /// Everything but the name of its queue; bytes go where others were.
+    ///
+    /// # Safety
+    /// As [`of_raw`](JobInfo::of_raw).
+    #[inline(always)]
+    unsafe fn tell(&mut self, raw: &sys::wq_job, headers: Vec<Header>) {
+        self.id = raw.id;
+        self.generation = raw.generation;
+        self.state = State::from_raw(raw.state);
+        copy_to(&mut self.payload, raw.payload);
+        self.headers = headers;
+        self.priority = u8::try_from(raw.priority).unwrap_or(u8::MAX);
+        self.attempts = raw.attempts;
+        self.exceptions = raw.exceptions;
+        self.max_attempts = raw.max_attempts;
+        self.replays = raw.replays;
+        self.enqueued = from_at_ms(raw.enqueued_ms);
+        self.ready = from_at_ms(raw.ready_ms);
+        self.leased = from_at_ms(raw.leased_ms);
+        self.deadline = from_at_ms(raw.deadline_ms);
+        self.lease_remaining = from_ms(raw.lease_remaining_ms);
+        self.dead = from_at_ms(raw.dead_ms);
+        self.first_dead = from_at_ms(raw.first_dead_ms);
+        self.dead_reason = Some(raw.dead_reason).filter(|r| *r != 0).map(DeadReason::from_raw);
+        copy_to(&mut self.last_error, raw.last_error);
+        self.timeout = Some(raw.timeout_ms).filter(|ms| *ms != 0).map(from_ms);
+        self.expires_at = from_at_ms(raw.expires_at_ms);
+        self.retry_until = from_at_ms(raw.retry_until_ms);
+        self.max_exceptions = raw.max_exceptions;
+        self.fail_on_timeout = raw.flags & sys::WQ_JOB_FAIL_ON_TIMEOUT != 0;
+        copy_to(&mut self.progress, raw.progress);
+        self.flow = Some(raw.flow).filter(|flow| *flow != 0);
+        self.chain_count = raw.chain_count;
+        self.flow_cancelled = raw.flow_cancelled != 0;
+        copy_to(&mut self.group, raw.group);
+        self.parked = raw.parked != 0;
+        copy_to(&mut self.tenant, raw.tenant);
+        copy_to(&mut self.rate_key, raw.rate_key);
+        self.rate_cost = raw.rate_cost;
+        self.key_id = Some(raw.key_id).filter(|id| *id != 0);
+        self.payload_error = ErrorCode::of_field(raw.payload_code);
+    }
+
+    /// All jobs of a batch.
+    pub(crate) fn all_of(batch: &BatchHandle, names: &[&Arc<str>]) -> Result<Vec<JobInfo>> {
         // SAFETY: a batch that this thread alone reads, or NULL, which has no jobs.
         let count = unsafe { sys::wq_batch_count(batch.0) };
         let mut jobs = Vec::with_capacity(count);
@@ -212,10 +259,19 @@ impl JobInfo {
         for i in 0..count {
             let headers = read_raw(batch, i, &mut raw)?;
             // SAFETY: the batch outlives this function, and all bytes are copied.
-            let info = unsafe { JobInfo::of_raw(&raw, headers, names) };
-            jobs.push(make(info, raw.queue_index as usize));
+            jobs.push(unsafe { JobInfo::of_raw(&raw, headers, names) });
         }
         Ok(jobs)
+    }
+}
+
+/// # Safety
+/// What the view leads to must be there.
+#[inline]
+unsafe fn copy_to(place: &mut Vec<u8>, view: sys::wq_bytes) {
+    place.clear();
+    if view.len != 0 {
+        place.extend_from_slice(bytes_of(view));
     }
 }
 
@@ -275,8 +331,51 @@ impl Deref for Job {
 }
 
 impl Job {
-    pub(crate) fn new(info: JobInfo, queue: Queue) -> Job {
-        Job { info, queue }
+    /// All leased jobs of a batch, told in the memory of those that are in `jobs`. `queues` are those
+    /// that the lease was given. After an error any of the jobs may be half a new one.
+    pub(crate) fn tell_all(
+        jobs: &mut Vec<Job>,
+        batch: &BatchHandle,
+        queues: &[&Queue],
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        let names: Vec<_> = queues.iter().map(|queue| &queue.inner.name).collect();
+        // SAFETY: a batch that this thread alone reads, or NULL, which has no jobs.
+        let count = unsafe { sys::wq_batch_count(batch.0) };
+        jobs.truncate(count);
+        jobs.reserve_exact(count - jobs.len());
+        let mut raw = sys::wq_job::init();
+        for i in 0..count {
+            let headers = read_raw(batch, i, &mut raw)?;
+            let queue = queues[(raw.queue_index as usize).min(queues.len() - 1)];
+            let durability = queue.durability.or(durability);
+            // SAFETY: the batch outlives this function, and all bytes are copied.
+            unsafe {
+                match jobs.get_mut(i) {
+                    Some(job) if job.is_of(queue, &raw) => {
+                        job.info.tell(&raw, headers);
+                        job.queue.durability = durability;
+                    }
+                    old => {
+                        let info = JobInfo::of_raw(&raw, headers, &names);
+                        let new =
+                            Job { info, queue: Queue { inner: queue.inner.clone(), durability } };
+                        match old {
+                            Some(job) => *job = new,
+                            None => jobs.push(new),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// What the name in `raw` leads to must be there.
+    unsafe fn is_of(&self, queue: &Queue, raw: &sys::wq_job) -> bool {
+        let name = bytes_of(raw.queue_name);
+        Arc::ptr_eq(&self.queue.inner, &queue.inner) && self.info.queue_name.as_bytes() == name
     }
 
     /// The queue that it was leased from.

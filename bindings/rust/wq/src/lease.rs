@@ -15,7 +15,7 @@ use crate::code::{ErrorCode, Outcome};
 use crate::driver::Pending;
 use crate::error::Result;
 use crate::handle::{lock, BatchHandle, Cancel};
-use crate::job::{Job, JobInfo};
+use crate::job::Job;
 use crate::queue::Queue;
 use crate::settle::Settle;
 use crate::store::{Store, Wait};
@@ -97,6 +97,13 @@ pub struct Lease {
     outcome: Outcome,
 }
 
+/// No jobs, for [`Queue::lease_into`].
+impl Default for Lease {
+    fn default() -> Lease {
+        Lease { jobs: Vec::new(), outcome: Outcome::Empty }
+    }
+}
+
 impl Lease {
     /// `Ok` if there are jobs; `Empty` after the wait; `Paused`, `Disabled` (every queue is);
     /// `Cancelled`.
@@ -158,6 +165,34 @@ impl Queue {
     /// the store has no key at all), `TooLarge`, `Invalid`, and those of storage.
     pub fn lease(&self, options: &LeaseOptions) -> Result<Lease> {
         self.store().lease(&[self], options)
+    }
+
+    /// The same, into the memory of a lease that is done with, so that a busy consumer does not
+    /// allocate and free each job. What was in it is gone; a job of it that was not settled keeps its
+    /// lease until the deadline. Returns [`Lease::outcome`].
+    ///
+    /// ```
+    /// # fn main() -> wq::Result<()> {
+    /// # let dir = wq::doc_dir("lease_into");
+    /// # let store = wq::Store::open(&dir)?;
+    /// # let queue = store.queue("mail")?;
+    /// # let _ = queue.enqueue("hello")?;
+    /// let options = wq::LeaseOptions::new().max_jobs(100);
+    /// let mut lease = wq::Lease::default();
+    /// while queue.lease_into(&options, &mut lease)?.is_ok() {
+    ///     for job in &lease {
+    ///         assert_eq!(job.text(), Some("hello"));
+    ///         assert!(job.ack()?.is_ok());
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`lease`](Queue::lease); there are no jobs in it then.
+    pub fn lease_into(&self, options: &LeaseOptions, lease: &mut Lease) -> Result<Outcome> {
+        self.store().lease_into(&[self], options, lease)
     }
 
     /// The same as a future; see [`LeaseFuture`].
@@ -222,8 +257,30 @@ impl Store {
     /// # Errors
     /// As [`Queue::lease`]; `Invalid` also for no queue, one named twice, or one of another store.
     pub fn lease(&self, queues: &[&Queue], options: &LeaseOptions) -> Result<Lease> {
+        let mut lease = Lease::default();
+        let _ = self.lease_into(queues, options, &mut lease)?;
+        Ok(lease)
+    }
+
+    /// The same, into the memory of a lease that is done with: see [`Queue::lease_into`].
+    ///
+    /// # Errors
+    /// As [`lease`](Store::lease); there are no jobs in it then.
+    pub fn lease_into(
+        &self,
+        queues: &[&Queue],
+        options: &LeaseOptions,
+        lease: &mut Lease,
+    ) -> Result<Outcome> {
         let cancel = options.cancel.as_ref().map_or(ptr::null_mut(), Cancel::raw);
-        self.run(|ctx| lease_call(self, queues, &options.lower(), cancel, ctx))
+        let done = self.run(|ctx| lease_call(self, queues, &options.lower(), cancel, ctx, lease));
+        match done {
+            Ok(()) => Ok(lease.outcome),
+            Err(error) => {
+                *lease = Lease::default();
+                Err(error)
+            }
+        }
     }
 
     /// The same as a future; see [`LeaseFuture`].
@@ -238,7 +295,8 @@ fn lease_call(
     options: &sys::wq_lease_options,
     cancel: *mut sys::wq_cancel,
     ctx: &mut Ctx,
-) -> Result<Lease> {
+    into: &mut Lease,
+) -> Result<()> {
     let handle = store.raw()?;
     let raw = queues.iter().map(|queue| queue.raw()).collect::<Result<Vec<_>>>()?;
     let mut batch = BatchHandle::null();
@@ -249,14 +307,21 @@ fn lease_call(
         let (queues, n) = (raw.as_ptr(), raw.len());
         sys::wq_lease(handle, queues, n, options, cancel, call, &mut batch.0, err)
     };
-    let outcome = ctx.outcome(code)?;
-    let names: Vec<_> = queues.iter().map(|queue| &queue.inner.name).collect();
-    let jobs = JobInfo::all_of(&batch, &names, |info, index| {
-        let queue = queues[index.min(queues.len() - 1)];
-        let durability = queue.durability.or(store.durability);
-        Job::new(info, Queue { inner: queue.inner.clone(), durability })
-    })?;
-    Ok(Lease { jobs, outcome })
+    into.outcome = ctx.outcome(code)?;
+    Job::tell_all(&mut into.jobs, &batch, queues, store.durability)
+}
+
+/// A lease of its own.
+fn new_lease(
+    store: &Store,
+    queues: &[&Queue],
+    options: &sys::wq_lease_options,
+    cancel: *mut sys::wq_cancel,
+    ctx: &mut Ctx,
+) -> Result<Lease> {
+    let mut lease = Lease::default();
+    lease_call(store, queues, options, cancel, ctx, &mut lease)?;
+    Ok(lease)
 }
 
 /// Jobs that nobody will work on go back, uncounted and to the head of their priority. Best effort:
@@ -311,7 +376,7 @@ struct GivenBack(Option<Lease>);
 
 impl GivenBack {
     fn take(mut self) -> Lease {
-        self.0.take().unwrap_or(Lease { jobs: Vec::new(), outcome: Outcome::Empty })
+        self.0.take().unwrap_or_default()
     }
 }
 
@@ -346,7 +411,7 @@ impl LeaseFuture {
         let wait_ms = std::mem::take(&mut raw.wait_ms);
         let cancel = options.cancel.as_ref().map_or(ptr::null_mut(), Cancel::raw);
         let mut first = store.begin(|ctx| {
-            lease_call(store, queues, &raw, cancel, ctx).map(|lease| GivenBack(Some(lease)))
+            new_lease(store, queues, &raw, cancel, ctx).map(|lease| GivenBack(Some(lease)))
         });
         let no_job = |given: &GivenBack| {
             let outcome = given.0.as_ref().map(Lease::outcome);
@@ -388,7 +453,7 @@ impl LeaseFuture {
             let cancel = shared.cancel.raw();
             let result = store.run(|ctx| {
                 let queues: Vec<&Queue> = queues.iter().collect();
-                lease_call(&store, &queues, &options, cancel, ctx)
+                new_lease(&store, &queues, &options, cancel, ctx)
             });
             // Before the news: who has them may count on being the last owner.
             drop((queues, store));

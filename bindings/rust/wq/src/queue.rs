@@ -202,7 +202,10 @@ impl Queue {
     ) -> Result<EnqueuedMany> {
         let queue = self.raw()?;
         let mut arena = Arena::default();
-        let raw: Vec<_> = specs.iter().map(|spec| spec.lower(&mut arena)).collect();
+        let mut raw = vec![sys::wq_job_spec::init(); specs.len()];
+        for (raw, spec) in raw.iter_mut().zip(specs) {
+            spec.lower_to(raw, &mut arena);
+        }
         let mut out = vec![sys::wq_enqueued::init(); raw.len()];
         let mut accepted = 0;
         // SAFETY: a queue of ours; arrays of the length that is told, whose pointers lead to

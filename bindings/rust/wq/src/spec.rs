@@ -330,14 +330,19 @@ impl<'a> JobSpec<'a> {
     /// The struct of the library, whose pointers lead to this spec and into the arena.
     pub(crate) fn lower(&self, arena: &mut Arena) -> sys::wq_job_spec {
         let mut raw = sys::wq_job_spec::init();
+        self.lower_to(&mut raw, arena);
+        raw
+    }
+
+    /// The same, into a struct that says nothing yet.
+    pub(crate) fn lower_to(&self, raw: &mut sys::wq_job_spec, arena: &mut Arena) {
         raw.payload = self.payload.view();
         let headers =
             self.headers.iter().map(|(n, v)| sys::wq_header { name: n.view(), value: v.view() });
         (raw.headers, raw.headers_count) = arena.keep(headers);
         if let Some(more) = &self.more {
-            more.lower(&mut raw, arena);
+            more.lower(raw, arena);
         }
-        raw
     }
 }
 

@@ -208,3 +208,15 @@ fn wakers_may_do_as_they_like() {
         assert!(store.stats().is_err());
     }
 }
+
+#[test]
+fn at_level_memory_nothing_is_waited_for() {
+    let (_dir, store, queue) = queue();
+    for _ in 0..100 {
+        let pending = queue.enqueue_async("x");
+        assert!(pending.is_done());
+        assert!(pending.wait().unwrap().is_new());
+    }
+    store.close();
+    assert_eq!(queue.enqueue_async("x").wait().unwrap_err().code(), wq::ErrorCode::Closed);
+}

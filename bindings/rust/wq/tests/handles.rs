@@ -196,3 +196,37 @@ fn close_beside_calls_of_other_threads() {
         });
     }
 }
+
+#[test]
+fn a_lease_is_filled_again() {
+    let (_dir, store, first) = queue();
+    let second = store.queue("second").unwrap();
+    let options = LeaseOptions::new().max_jobs(100);
+    let mut lease = wq::Lease::default();
+    assert_eq!((lease.len(), lease.outcome()), (0, Outcome::Empty));
+    for (round, sizes) in [&[100, 1, 5000][..], &[7], &[1; 4], &[9, 1 << 20]].iter().enumerate() {
+        let of = |i: usize| if (i + round) % 2 == 0 { &first } else { &second };
+        for (i, size) in sizes.iter().enumerate() {
+            let spec = wq::JobSpec::new(vec![i as u8; *size]);
+            let spec = if i % 2 == 0 { spec.header("i", "").group(i.to_string()) } else { spec };
+            let _ = of(i).enqueue(spec).unwrap();
+        }
+        assert!(store.lease_into(&[&first, &second], &options, &mut lease).unwrap().is_ok());
+        assert_eq!(lease.len(), sizes.len());
+        for job in &lease {
+            let i = usize::from(job.payload[0]);
+            assert_eq!(job.payload, vec![i as u8; sizes[i]]);
+            assert_eq!((job.headers.len(), job.group.len()), ((i + 1) % 2, (i + 1) % 2));
+            assert_eq!((&*job.queue_name, job.queue().name()), (of(i).name(), of(i).name()));
+            assert!(job.ack().unwrap().is_ok());
+        }
+    }
+    assert_eq!(first.lease_into(&options, &mut lease).unwrap(), Outcome::Empty);
+    assert!(lease.is_empty());
+    let _ = first.enqueue("x").unwrap();
+    assert!(first.lease_into(&options, &mut lease).unwrap().is_ok());
+    assert!(lease[0].headers.is_empty() && lease[0].group.is_empty());
+    store.close();
+    is_closed(first.lease_into(&options, &mut lease));
+    assert!(lease.is_empty());
+}
