@@ -341,6 +341,21 @@ class Global(CliCase):
             self.assertIn(self.store, result.err)
         self.assertFalse(os.path.exists(self.store))
 
+    def test_too_few_open_files_are_told_as_such(self):
+        for number in range(6):  # each leaves files of the database
+            self.push(str(number))
+            self.wq("pull")
+        told = []
+        for limit in range(24, 10, -1):
+            done = subprocess.run(["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh",
+                                   *self._command(["push", "x"])], cwd=self.dir,
+                                  env=self._environment(None), capture_output=True, check=False)
+            if done.returncode != 0:
+                told.append(done.stderr.decode())
+        self.assertTrue(told)
+        for message in told:
+            self.assertIn("Too many open files; raise the limit of open files (ulimit -n)", message)
+
     def test_an_empty_directory_stays_empty(self):
         os.mkdir(self.store)
         for command in (("stat",), ("pull",), ("work", "--", "cat"), ("verify",), ("log", "dump")):
