@@ -247,6 +247,37 @@ class WorkExec(CliCase):
             self.assertIn(b"No space left", done.stderr)
             self.assertNotIn("leased", self.counts())
 
+    def test_a_file_of_events_that_is_full_leaves_no_lease(self):
+        self.push(*[str(i) for i in range(20)])
+        for lines in ((), ("--lines", "tab")):
+            done = self.wq("work", "-n", "4", "--events", "/dev/full", *lines, "--", "sh", "-c",
+                           "while read x; do echo ok; done", code=7)
+            self.assertIn("/dev/full: No space left", done.err)
+            self.assertIn("the worker stopped", done.err)
+            stat = self.stat()
+            self.assertEqual(stat["acked_total"] + stat["ready"], 20)
+            self.assertGreater(stat["ready"], 0)
+            self.assertEqual((stat["nacked_total"], stat["leased_total"]),
+                             (0, stat["acked_total"] + stat["released_total"]))
+
+    def test_a_path_of_events_that_is_wrong_makes_no_store(self):
+        self.wq("work", "--feed", "--events", "/no/such/place", "--", "true", code=3)
+        self.assertFalse(os.path.exists(self.store))
+
+    def test_a_feed_that_is_refused_leaves_no_lease(self):
+        self.wq("queue", "set", "default", "--max-depth", "2")
+        self.push("a")
+        gate = self.fifo("gate")
+        running = self.start("work", "--feed", "--", "sh", "-c", f"echo begun; read x <{gate}")
+        self.assertEqual(running.read_line(), "begun")
+        running.write(b"1\n2\n3\n")
+        with open(gate, "wb") as file:
+            file.write(b"\n")
+        result = running.finish()
+        self.assertEqual(result.code, 8, result.err)
+        self.assertIn("the worker stopped", result.err)
+        self.assertEqual((self.stat()["acked_total"], self.counts()), (1, {}))
+
     def test_usage_errors_burn_no_attempt(self):
         self.push("x")
         self.assertIn("no program", self.wq("work", "--", "no-such-program-here", code=2).err)
