@@ -5,9 +5,9 @@
 // the next thing due. While nothing runs it waits inside wq_lease, for a moment each time, so that
 // a signal is seen soon.
 //
-// Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
-// for the rest; the second one kills the processes. After SIGKILL the leases stay until their
-// deadline, or until --expire-leases takes them back.
+// Stopping: the first SIGTERM, SIGINT or SIGHUP takes no new jobs, gives back what was not begun
+// and waits for the rest; the second one kills the processes. After SIGKILL the leases stay until
+// their deadline, or until --expire-leases takes them back.
 //
 // Where the commands write to our standard output, or --json does, the worker looks whether that is
 // still there: before it takes jobs, and when a command failed. If it is gone every job would fail
@@ -250,8 +250,8 @@ void Worker::mind_signals() {
   if (signals_.count() > 0 && !stopping_) {
     stop();
     const size_t jobs = runner_->in_flight();
-    const std::string signal = signals_.last_signal() == SIGINT ? "SIGINT: " : "SIGTERM: ";
-    context_.out().note(signal +
+    const std::string signal = signals_.last_signal_name();
+    context_.out().note(signal + ": " +
                         (jobs == 0 ? "no job is in work"
                                    : "waiting for " + plural(jobs, "job") +
                                          "; a second signal kills " + (jobs == 1 ? "it" : "them")));
