@@ -264,6 +264,33 @@ class WorkExec(CliCase):
         self.wq("work", "--feed", "--events", "/no/such/place", "--", "true", code=3)
         self.assertFalse(os.path.exists(self.store))
 
+    def environment(self, *headers, outer=None):
+        """The variables of headers that a command sees, and the errors of the worker."""
+        line = json.dumps({"payload": "", "headers": list(headers)})
+        self.wq("push", "--format", "jsonl", stdin=line.encode())
+        result = self.wq("work", "--once", "--", "env", env=outer)
+        return [line for line in result.lines if line.startswith("WQ_HEADER_")], result.err
+
+    def test_of_headers_with_one_variable_the_first_counts(self):
+        headers = [{"name": name, "value": name} for name in ("a-b", "a_b", "c", "c")]
+        seen, _ = self.environment(*headers)
+        self.assertEqual(sorted(seen), ["WQ_HEADER_A_B=a-b", "WQ_HEADER_C=c"])
+
+    def test_a_header_with_a_nul_is_left_out_and_told_once(self):
+        nul = {"name": "bad", "value_base64": "YQBi"}
+        seen, told = self.environment(nul, {"name": "good", "value": "x"})
+        self.assertEqual(seen, ["WQ_HEADER_GOOD=x"])
+        self.assertIn("wq: warning: header 'bad' of job 1 holds a NUL byte", told)
+        lines = json.dumps({"payload": "", "headers": [nul]}) + "\n"
+        self.wq("push", "--format", "jsonl", stdin=lines.encode() * 3)
+        told = self.wq("work", "--stop-when-empty", "--", "true").err
+        self.assertEqual(told.count("NUL"), 1)
+
+    def test_headers_of_another_job_are_not_inherited(self):
+        seen, _ = self.environment({"name": "mine", "value": "x"},
+                                   outer={"WQ_HEADER_OTHER": "of an outer worker"})
+        self.assertEqual(seen, ["WQ_HEADER_MINE=x"])
+
     def test_a_feed_that_is_refused_leaves_no_lease(self):
         self.wq("queue", "set", "default", "--max-depth", "2")
         self.push("a")
