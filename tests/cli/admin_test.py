@@ -341,6 +341,22 @@ class Global(CliCase):
             self.assertIn(self.store, result.err)
         self.assertFalse(os.path.exists(self.store))
 
+    def in_removed_directory(self, *args):
+        script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+        return subprocess.run(["sh", "-c", script, "sh", PROGRAM, *args], cwd=self.dir,
+                              env=self._environment(None), capture_output=True, check=False)
+
+    def test_a_working_directory_that_was_removed(self):
+        for args in (("push", "x"), ("stat",), ("work", "--", "true"), ("backup", "there"),
+                     ("import",)):
+            done = self.in_removed_directory(*args)
+            if args != ("import",):  # its input is empty, which comes first
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(b"from the working directory on, which can not be found", done.stderr)
+            self.assertNotIn(b"filesystem error", done.stderr)
+        whole = self.in_removed_directory("--store", self.store, "push", "x")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+
     def test_too_few_open_files_are_told_as_such(self):
         for number in range(6):  # each leaves files of the database
             self.push(str(number))
