@@ -357,6 +357,23 @@ class Global(CliCase):
         whole = self.in_removed_directory("--store", self.store, "push", "x")
         self.assertEqual(whole.returncode, 0, whole.stderr)
 
+    def test_messages_are_of_one_line_whatever_names_are_in_them(self):
+        self.store = self.path("a\nb\x1b[31mc")
+        failed = self.wq("stat", code=3).err
+        self.assertIn("a\\nb\\x1b[31mc", failed)
+        self.assertEqual(failed.count("\n"), 1)
+        self.push("x")
+        target = self.path("t\no")
+        self.assertEqual(self.wq("backup", target).out.count(b"\n"), 1)
+        for args in (("push", "--file", "no\nfile"),
+                     ("work", "--events", "no\nplace/x", "--", "true"), ("backup", target),
+                     ("--key-file", "no\nkeys", "stat"), ("restore", target), ("dead\nls",),
+                     ("verify", "--backup", "no\nbackup"), ("backup", "no\nplace/x.tar"),
+                     ("bench", "--dir", "no\ndirectory"), ("repair", "--salvage", target)):
+            failed = self.wq(*args, code=None)
+            self.assertNotEqual(failed.code, 0, args)
+            self.assertEqual(failed.err.count("\n"), 1, failed.err)
+
     def test_too_few_open_files_are_told_as_such(self):
         for number in range(6):  # each leaves files of the database
             self.push(str(number))
