@@ -2,6 +2,7 @@
 // and nobody can work on the store; or a sound store with all that the lines said, which is the
 // same after an open.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,15 +64,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(made.open() == WQ_OK);
   bool whole = false;
   {
-    cli::Importer importer(made.store);
+    std::optional<cli::Importer> importer;
     try {
       while (!rest.empty()) {
         const size_t end = std::min(rest.find('\n'), rest.size());
-        importer.line(rest.substr(0, end));
+        const std::string_view line = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (importer) {
+          importer->line(line);
+        } else {
+          importer.emplace(made.store, cli::read_import_head(line));
+        }
       }
-      importer.finish();
-      whole = true;
+      if (importer) {
+        importer->finish();
+        whole = true;
+      }
     } catch (const cli::Failure& failure) {
       FUZZ_CHECK(is_refusal(failure));
       FUZZ_CHECK(!failure.message.empty() && failure.message.find('\n') == std::string::npos);

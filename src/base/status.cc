@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/errno_advice.h"
 
 namespace wq {
 namespace {
@@ -55,7 +56,9 @@ Status status_from_errno(int os_errno, const std::string& where, const char* ope
   Code code = Code::io;
   if (os_errno == ENOSPC || os_errno == EDQUOT || os_errno == EFBIG) code = Code::no_space;
   if (os_errno == ENOMEM) code = Code::no_memory;
-  return Status(code, where + ": " + operation + ": " + std::strerror(os_errno), os_errno, offset);
+  return Status(
+      code, where + ": " + operation + ": " + std::strerror(os_errno) + advice_on_errno(os_errno),
+      os_errno, offset);
 }
 
 void check_failed(const char* expression, const char* file, int line) {

@@ -1,9 +1,12 @@
 // How the help looks, and what holds for the options of every command: CLI11's own words (types,
 // ranges, exclusions) are left out, an empty value is refused, and a number is one of add_number().
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "cli/args.h"
 #include "cli/text.h"
@@ -38,32 +41,40 @@ class HelpFormatter final : public CLI::Formatter {
 };
 
 // The first check of each option. A mark in front of the value is taken off as well.
-CLI::Validator value_check(bool may_be_empty) {
-  const auto check = [may_be_empty](std::string& value) -> std::string {
+CLI::Validator value_check(const CLI::Option& option, bool may_be_empty) {
+  std::string refusal;
+  if (!may_be_empty) refusal = "is empty; give it a value";
+  if (!may_be_empty && !option.get_positional()) refusal += ", or leave the option out";
+  const auto check = [refusal](std::string& value) -> std::string {
     value = without_mark(value);
-    if (value.empty() && !may_be_empty) {
-      return "is empty; give it a value, or leave the option out";
-    }
-    return "";
+    return value.empty() ? refusal : "";
   };
   return CLI::Validator(check, "");
 }
 
-void polish(CLI::Option& option) {
+// Texts that a job or a row may well have. The error of a nack is one, that of a filter is not.
+bool may_be_empty(const CLI::Option& option, const CLI::App& command) {
+  if (!option.get_positional()) {
+    return option.check_name("--error") && command.get_name() == "nack";
+  }
+  constexpr std::string_view texts[] = {"payload", "command", "note", "value", "prefix"};
+  return std::find(std::begin(texts), std::end(texts), option.get_name()) != std::end(texts);
+}
+
+void polish(CLI::Option& option, const CLI::App& command) {
   if (option.get_items_expected_max() == 0) return;  // a flag
   const std::string type = option.get_type_name();
   if (type == "INT" || type == "UINT" || type == "FLOAT") {
     throw std::logic_error(option.get_name() + " is no option of add_number()");
   }
-  const bool may_be_empty = option.get_positional() || option.check_name("--error");
-  option.transform(value_check(may_be_empty));
+  option.transform(value_check(option, may_be_empty(option, command)));
 }
 
 }  // namespace
 
 void polish_commands(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
-  for (CLI::Option* const option : app.get_options()) polish(*option);
+  for (CLI::Option* const option : app.get_options()) polish(*option, app);
   for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
     polish_commands(*command);
   }

@@ -160,7 +160,8 @@ Answers must not stay in a buffer, and a last line without newline is cut: ignor
                                          # new jobs in the same store: the store is open in wq work
                                          # until it ends, so the command can not push them itself
 
-SIGTERM or SIGINT: no new jobs, those in work end, those not begun go back. Again: kill them.
+SIGTERM, SIGINT or SIGHUP: no new jobs, those in work end, those not begun go back. SIGTERM or
+SIGINT again: kill them.
 After kill -9: start again; --expire-leases takes back at once what the dead worker held (not if
 jobs of wq pull are still being worked on). The commands it ran may still run: at-least-once.)";
 

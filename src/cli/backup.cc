@@ -197,7 +197,7 @@ int run_backup(Context& context, const std::string& target) {
   } else if (out.json()) {
     out.record(record_of(target, report));
   } else {
-    out.line(target + ": " + size_text(report));
+    out.line(printable(target) + ": " + size_text(report));
   }
   return exit_ok;
 }
@@ -220,8 +220,8 @@ int run_restore(Context& context, const std::string& backup) {
     record.add_bytes("store", context.store_path());
     out.record(record);
   } else {
-    out.line(context.store_path() + ": restored as of " + format_time(report.created_ms) + ", " +
-             size_text(report));
+    out.line(printable(context.store_path()) + ": restored as of " +
+             format_time(report.created_ms) + ", " + size_text(report));
   }
   return exit_ok;
 }
@@ -242,7 +242,7 @@ int run_verify_backup(Context& context, const std::string& backup) {
     record.add("ok", true);
     out.record(record);
   } else {
-    out.line(out.paint(Color::green, "ok") + ": " + backup + ", made " +
+    out.line(out.paint(Color::green, "ok") + ": " + printable(backup) + ", made " +
              format_time(report.created_ms) + ", " + size_text(report));
   }
   return exit_ok;

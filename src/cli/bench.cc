@@ -263,8 +263,8 @@ void Bench::tell(const std::vector<Result>& results) {
                              .add("per_second", per_second(result.count, result.seconds)));
     }
     Record record;
-    record.add("directory", options_.directory)
-        .add("io_backend", backend_name(stats.io_backend))
+    record.add_bytes("directory", options_.directory);
+    record.add("io_backend", backend_name(stats.io_backend))
         .add("durability", durability_name(durability_))
         .add("payload_bytes", uint64_t{payload_.size()})
         .add("acked", acked_)
@@ -272,9 +272,9 @@ void Bench::tell(const std::vector<Result>& results) {
     out.record(record);
     return;
   }
-  out.line("directory " + options_.directory + ", backend " + backend_name(stats.io_backend) +
-           ", durability " + durability_name(durability_) + ", payload " +
-           format_bytes(payload_.size()));
+  out.line("directory " + printable(options_.directory) + ", backend " +
+           backend_name(stats.io_backend) + ", durability " + durability_name(durability_) +
+           ", payload " + format_bytes(payload_.size()));
   Table table({{"step"}, {"rate", Table::Align::right}, {"us each", Table::Align::right}});
   for (const Result& result : results) {
     std::array<char, 32> each{};

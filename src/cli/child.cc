@@ -55,15 +55,20 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Ours without what `extra` sets anew, then `extra`.
-std::vector<std::string> environment_with(const std::vector<std::string>& extra) {
-  std::vector<std::string> all = extra;
+// What is given, then ours without what that sets anew and what is not inherited.
+std::vector<std::string> environment_of(const Child::Options& options) {
+  std::vector<std::string> all = options.environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('=') + 1);
-    bool replaced = false;
-    for (const std::string& given : extra) replaced = replaced || given.starts_with(name);
-    if (!replaced) all.emplace_back(text);
+    bool left_out = false;
+    for (const std::string& given : options.environment) {
+      left_out = left_out || given.starts_with(name);
+    }
+    for (const std::string& prefix : options.not_inherited) {
+      left_out = left_out || text.starts_with(prefix);
+    }
+    if (!left_out) all.emplace_back(text);
   }
   return all;
 }
@@ -126,7 +131,7 @@ int Child::start(const std::vector<std::string>& command, const Options& options
   }
   ::posix_spawn_file_actions_adddup2(actions, err.write_fd, STDERR_FILENO);
 
-  const std::vector<std::string> environment = environment_with(options.environment);
+  const std::vector<std::string> environment = environment_of(options);
   const std::vector<char*> argv = pointers_to(command), envp = pointers_to(environment);
   failed = ::posix_spawnp(&pid_, argv[0], actions, &plan.attributes, argv.data(), envp.data());
   if (failed != 0) {

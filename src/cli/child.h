@@ -25,7 +25,8 @@ class Child {
   struct Options {
     bool pipe_stdin = true;  // else it is /dev/null
     Stdout out = Stdout::inherit;
-    std::vector<std::string> environment;  // NAME=VALUE, on top of ours
+    std::vector<std::string> environment;    // NAME=VALUE, on top of ours
+    std::vector<std::string> not_inherited;  // what of ours begins so is left out
   };
 
   Child() = default;

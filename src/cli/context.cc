@@ -48,8 +48,10 @@ constexpr const char* worker_variable = "WQ_WORKER_STORE";
 
 std::string absolute_path(const std::string& path) {
   std::error_code error;
-  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  return error ? path : absolute.string();
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error) return path;
+  const auto canonical = std::filesystem::weakly_canonical(absolute, error);
+  return error ? path : canonical.string();
 }
 
 // "nobody (uid 65534)"
@@ -90,6 +92,18 @@ wq_store_options Context::store_options(const OpenOptions& open) const {
   return store_options;
 }
 
+// A removed directory stays the working directory of those who are in it, but nothing can be made
+// or found in it.
+void Context::fail_if_nowhere(const std::filesystem::path& path) const {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (path.is_absolute() || !here.empty()) return;
+  throw Failure{exit_not_found, WQ_E_NOT_FOUND,
+                "the store is named '" + options_.store +
+                    "', from the working directory on, which can not be found: " + error.message() +
+                    "; change to another one, or give the whole path"};
+}
+
 void Context::fail_no_store() const {
   throw Failure{exit_not_found, WQ_E_NOT_FOUND,
                 "there is no store at '" + options_.store +
@@ -105,6 +119,7 @@ void Context::fail_to_open(OpenMode mode, int32_t code, const wq_error& err) con
     fail(exit_usage, "'" + options_.store + "' is a file; a store is a directory");
   }
   if (code == WQ_E_NOT_FOUND) {
+    fail_if_nowhere(path);
     const fs::path parent = fs::absolute(path, error).lexically_normal().parent_path();
     if (mode == OpenMode::must_exist) fail_no_store();
     if (!fs::exists(parent, error)) {

@@ -5,6 +5,7 @@
 #include <wq.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ class Context {
  private:
   // Repeats `attempt` while it answers WQ_E_LOCKED, for --lock-wait at most.
   void wait_for_lock(const std::function<int32_t(wq_error&)>& attempt);
+  void fail_if_nowhere(const std::filesystem::path& path) const;
   [[noreturn]] void fail_no_store() const;
   [[noreturn]] void fail_to_open(OpenMode mode, int32_t code, const wq_error& err) const;
   bool held_by_our_worker() const;

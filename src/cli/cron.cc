@@ -27,17 +27,51 @@ uint32_t parse_catch_up(const std::string& text) {
   return static_cast<uint32_t>(count);
 }
 
-std::string next_text(const wq_cron& cron) {
-  if (cron.flags & WQ_CRON_PAUSED) return "paused";
-  return cron.next_due_ms == 0 ? "never" : format_time(cron.next_due_ms);
+// Whether its job would find the queue full; what a job takes beside its payload is not counted.
+bool finds_full(Context& context, const Store& store, const wq_cron& cron) {
+  const Queue queue = context.open_queue(store, view_of(cron.queue_name), OpenMode::must_exist);
+  wq_error err = WQ_ERROR_INIT;
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  wq_queue_stats stats = WQ_QUEUE_STATS_INIT;
+  check(wq_queue_get_config(queue.get(), &config, &err), err);
+  check(wq_queue_get_stats(queue.get(), &stats, &err), err);
+  if (config.full_policy == WQ_FULL_DROP_OLDEST) return false;
+  if (config.max_depth != 0 && stats.ready + stats.delayed >= config.max_depth) return true;
+  return config.max_bytes != 0 && stats.waiting_bytes + cron.payload.len > config.max_bytes;
 }
 
-Record record_of(const wq_cron& cron) {
+// What the store says of a schedule that can not run it keeps in memory only, and a process that
+// has just opened it may be told nothing yet: so what can be seen from here is said too.
+struct Standing {
+  bool overdue = false;  // a slot is due, and did not run
+  std::string problem;   // why, as far as it is known
+};
+
+Standing standing_of(Context& context, const Store& store, const wq_cron& cron) {
+  Standing standing;
+  const bool paused = (cron.flags & WQ_CRON_PAUSED) != 0;
+  standing.overdue = !paused && cron.next_due_ms != 0 && cron.next_due_ms <= wall_clock_ms();
+  if (cron.problem.len > 0) {
+    standing.problem = view_of(cron.problem);
+  } else if (standing.overdue && finds_full(context, store, cron)) {
+    standing.problem = "overdue: its queue is full";
+  }
+  return standing;
+}
+
+std::string next_text(const wq_cron& cron, const Standing& standing) {
+  if (cron.flags & WQ_CRON_PAUSED) return "paused";
+  if (cron.next_due_ms == 0) return "never";
+  return format_time(cron.next_due_ms) + (standing.overdue ? ", overdue" : "");
+}
+
+Record record_of(const wq_cron& cron, const Standing& standing) {
   Record record = cron_record(cron, cron.zone.len > 0 ? view_of(cron.zone) : "UTC");
   record.add("queue", view_of(cron.queue_name));
   if (cron.key_id != 0) record.add("key", cron.key_id);
   if (cron.payload_code != WQ_OK) record.add("payload_error", wq_error_name(cron.payload_code));
-  if (cron.problem.len > 0) record.add("problem", view_of(cron.problem));
+  record.add("overdue", standing.overdue);
+  if (!standing.problem.empty()) record.add("problem", standing.problem);
   return record;
 }
 
@@ -60,18 +94,19 @@ void tell_schedule(Context& context, const Store& store, const std::string& name
   Schedules schedules;
   check(wq_cron_get(store.get(), name.data(), name.size(), schedules.out(), &err), err);
   const wq_cron cron = cron_at(schedules, 0);
-  if (context.out().json()) return context.out().record(record_of(cron));
+  const Standing standing = standing_of(context, store, cron);
+  if (context.out().json()) return context.out().record(record_of(cron, standing));
   Card card;
   card.add("schedule", printable(view_of(cron.name)));
   card.add("queue", printable(view_of(cron.queue_name)));
   card.add("expression", printable(view_of(cron.expression)));
   card.add("zone", cron.zone.len > 0 ? printable(view_of(cron.zone)) : "UTC");
-  card.add("next", next_text(cron));
+  card.add("next", next_text(cron, standing));
   card.add("last", format_time(cron.last_slot_ms));
   card.add("catch-up", format_count(cron.catch_up));
   card.add("fired", format_count(cron.fired));
   card.add("missed", format_count(cron.missed));
-  if (cron.problem.len > 0) card.add("problem", printable(view_of(cron.problem)));
+  if (!standing.problem.empty()) card.add("problem", printable(standing.problem));
   card.add("payload",
            cron.payload_code == WQ_OK ? printable(view_of(cron.payload), 200) : "unreadable");
   card.print(context.out());
@@ -98,6 +133,7 @@ int run_cron_add(Context& context, const CronOptions& options) {
   if (!options.backoff.empty()) draft.backoff = parse_backoff("--backoff", options.backoff);
   if (options.encrypt) draft.encrypt_flag = WQ_JOB_ENCRYPT;
   if (options.plain) draft.encrypt_flag = WQ_JOB_PLAIN;
+  next_times(options, wall_clock_ms(), 1);  // an expression that is none makes no store
   const SpecList specs(drafts);
   wq_cron_spec spec = WQ_CRON_SPEC_INIT;
   spec.expression = bytes_of(options.expression);
@@ -169,15 +205,17 @@ int run_cron_ls(Context& context, const CronOptions& options) {
     for (size_t i = 0; i < count; ++i) {
       const wq_cron cron = cron_at(page, i);
       after = view_of(cron.name);
+      const Standing standing = standing_of(context, store, cron);
       if (context.out().json()) {
-        context.out().record(record_of(cron));
+        context.out().record(record_of(cron, standing));
         continue;
       }
-      table.add({printable(view_of(cron.name), 40), printable(view_of(cron.queue_name), 40),
-                 printable(view_of(cron.expression), 40),
-                 cron.zone.len > 0 ? printable(view_of(cron.zone), 40) : "UTC",
-                 cron.problem.len > 0 ? printable(view_of(cron.problem), 60) : next_text(cron),
-                 format_count(cron.fired), format_count(cron.missed)});
+      table.add(
+          {printable(view_of(cron.name), 40), printable(view_of(cron.queue_name), 40),
+           printable(view_of(cron.expression), 40),
+           cron.zone.len > 0 ? printable(view_of(cron.zone), 40) : "UTC",
+           standing.problem.empty() ? next_text(cron, standing) : printable(standing.problem, 60),
+           format_count(cron.fired), format_count(cron.missed)});
     }
   }
   if (!table.empty()) table.print(context.out());

@@ -49,9 +49,8 @@ void EventReader::read(int64_t wait_ms, const std::function<void(const wq_store_
   }
 }
 
-EventFile::EventFile(const Store& store, const std::string& file)
-    : reader_(store),
-      name_(file),
+EventFile::EventFile(const std::string& file)
+    : name_(file),
       fd_(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, event_file_mode)) {
   if (fd_ < 0) fail_errno(name_, errno);
 }
@@ -62,7 +61,7 @@ EventFile::~EventFile() {
 
 void EventFile::write_new() {
   std::string lines;
-  reader_.read(
+  reader_->read(
       0, [&](const wq_store_event& event) { lines += to_json(event_record(event)) + "\n"; },
       [&](uint64_t dropped) { lines += to_json(Record().add("dropped", dropped)) + "\n"; });
   std::string_view rest = lines;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/handles.h"
@@ -29,14 +30,16 @@ class EventReader {
 // A file that the events of a store are appended to, as lines of JSON.
 class EventFile {
  public:
-  EventFile(const Store& store, const std::string& file);
+  explicit EventFile(const std::string& file);
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
+  void follow(const Store& store) { reader_.emplace(store); }
+  // What there is since the last call, once it follows a store.
   void write_new();  // throws a Failure if the file does not take them
 
  private:
-  EventReader reader_;
+  std::optional<EventReader> reader_;
   const std::string name_;
   const int fd_;
 };

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "cli/child.h"
 #include "cli/runner.h"
@@ -15,14 +16,30 @@ namespace wq::cli {
 namespace {
 
 constexpr std::string_view placeholder = "{}";
+constexpr const char* header_prefix = "WQ_HEADER_";
 
 std::string header_variable(const std::string& name) {
-  std::string variable = "WQ_HEADER_";
+  std::string variable = header_prefix;
   for (const char byte : name) {
     const auto c = static_cast<unsigned char>(byte);
     variable += c < 0x80 && std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
   }
   return variable;
+}
+
+// Can be no variable.
+bool has_nul(const std::string& value) {
+  return value.find('\0') != value.npos;
+}
+
+// Of headers that become one variable the first counts.
+void add_headers(const LeasedJob& job, std::vector<std::string>& variables) {
+  std::set<std::string> taken;
+  for (const auto& [name, value] : job.headers) {
+    if (has_nul(value)) continue;
+    const std::string variable = header_variable(name);
+    if (taken.insert(variable).second) variables.push_back(variable + "=" + value);
+  }
 }
 
 std::vector<std::string> environment_of(const LeasedJob& job) {
@@ -35,10 +52,7 @@ std::vector<std::string> environment_of(const LeasedJob& job) {
       "WQ_PRIORITY=" + std::to_string(job.priority),
       "WQ_QUEUE=" + job.queue};
   if (job.timeout_ms != 0) variables.push_back("WQ_TIMEOUT_MS=" + std::to_string(job.timeout_ms));
-  for (const auto& [name, value] : job.headers) {
-    if (value.find('\0') != value.npos) continue;  // no variable can hold it
-    variables.push_back(header_variable(name) + "=" + value);
-  }
+  add_headers(job, variables);
   return variables;
 }
 
@@ -72,6 +86,7 @@ class ExecRunner final : public Runner {
     bool dropped = false;
   };
 
+  void tell_left_out(const LeasedJob& job);
   void refuse(const LeasedJob& job, int os_errno);
   // False if the job can not be an argument.
   bool fill_arguments(const LeasedJob& job, std::vector<std::string>& command, bool& filled) const;
@@ -79,6 +94,7 @@ class ExecRunner final : public Runner {
 
   std::vector<std::unique_ptr<Task>> tasks_;
   bool finishing_ = false;
+  bool told_left_out_ = false;
 };
 
 bool ExecRunner::fill_arguments(const LeasedJob& job, std::vector<std::string>& command,
@@ -95,6 +111,18 @@ bool ExecRunner::fill_arguments(const LeasedJob& job, std::vector<std::string>& 
   return !filled || job.payload.find('\0') == std::string::npos;
 }
 
+// Once: it may be so with every job.
+void ExecRunner::tell_left_out(const LeasedJob& job) {
+  const auto left_out = std::find_if(job.headers.begin(), job.headers.end(),
+                                     [](const auto& header) { return has_nul(header.second); });
+  if (told_left_out_ || left_out == job.headers.end()) return;
+  told_left_out_ = true;
+  out.warning("header '" + printable(left_out->first, 60) + "' of job " +
+              std::to_string(job.token.id) +
+              " holds a NUL byte, and is left out of the environment; --lines json tells it. This "
+              "is said once");
+}
+
 void ExecRunner::take(LeasedJob job) {
   std::vector<std::string> command = options.command;
   bool filled = false;
@@ -108,6 +136,8 @@ void ExecRunner::take(LeasedJob job) {
   child_options.pipe_stdin = !filled;
   if (options.stdout_to_stderr) child_options.out = Child::Stdout::to_stderr;
   child_options.environment = environment_of(job);
+  child_options.not_inherited = {header_prefix, "WQ_TIMEOUT_MS="};
+  tell_left_out(job);
   const int failed = task->child.start(command, child_options);
   if (failed != 0) return refuse(job, failed);
   if (!filled) task->input = std::move(job.payload);

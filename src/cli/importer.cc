@@ -321,12 +321,18 @@ void read_limits(Members& settings, wq_queue_config& config) {
 
 class Importer::State {
  public:
-  explicit State(wq_store* store) : store_(store), rows_beside_(store) {}
+  State(wq_store* store, const ImportHead& head)
+      : store_(store), expected_(head), rows_beside_(store) {
+    wq_store_record record = WQ_STORE_RECORD_INIT;
+    record.next_job_id = head.next_job_id;
+    record.next_generation = head.next_generation;
+    wq_error err = WQ_ERROR_INIT;
+    check(wq_import_begin(store_, &record, &err), err);
+  }
 
   void line(std::string_view text) {
     const Json json = parse_strict(text);
     Members members("", json);
-    if (!begun_) return begin(members);
     if (members.has("job")) return job(members);
     if (members.has("config")) return queue(members);
     if (members.has("kv") || members.has("kv_base64")) return row(members);
@@ -336,47 +342,25 @@ class Importer::State {
     fail_field("the line", "is of no kind that an export has");
   }
   void finish() {
-    if (!begun_) fail_usage("the input is empty");
     flush();
     const uint64_t flows = rows_beside_.flows();
     const uint64_t beside = rows_beside_.rows();
-    if (queues_.size() != queues_expected_ || jobs_ != jobs_expected_ || rows_ != rows_expected_ ||
-        flows != flows_expected_ || beside != beside_expected_) {
+    if (queues_.size() != expected_.queues || jobs_ != expected_.jobs ||
+        rows_ != expected_.kv_rows || flows != expected_.flows || beside != expected_.rows) {
       fail_usage("the input is not whole: " + plural(queues_.size(), "queue") + " of " +
-                 format_count(queues_expected_) + ", " + plural(jobs_, "job") + " of " +
-                 format_count(jobs_expected_) + ", " + plural(rows_, "kv row") + " of " +
-                 format_count(rows_expected_) + ", " + plural(flows, "batch", "batches") + " of " +
-                 format_count(flows_expected_) + ", " + plural(beside, "other row") + " of " +
-                 format_count(beside_expected_));
+                 format_count(expected_.queues) + ", " + plural(jobs_, "job") + " of " +
+                 format_count(expected_.jobs) + ", " + plural(rows_, "kv row") + " of " +
+                 format_count(expected_.kv_rows) + ", " + plural(flows, "batch", "batches") +
+                 " of " + format_count(expected_.flows) + ", " + plural(beside, "other row") +
+                 " of " + format_count(expected_.rows));
     }
     wq_error err = WQ_ERROR_INIT;
     check(wq_import_end(store_, &err), err);
   }
   uint64_t jobs() const { return jobs_; }
-  uint64_t jobs_expected() const { return jobs_expected_; }
   size_t queues() const { return queues_.size(); }
 
  private:
-  void begin(Members& members) {
-    if (!members.has("wq_export")) fail_field("the line", "is not the head of an export");
-    if (members.number("wq_export") != 1) {
-      fail_field("wq_export", "is a form that this version does not know");
-    }
-    wq_store_record record = WQ_STORE_RECORD_INIT;
-    members.number("lsn");
-    record.next_job_id = members.number("next_job_id");
-    record.next_generation = members.number("next_generation");
-    queues_expected_ = members.number("queues");
-    jobs_expected_ = members.number("jobs");
-    if (members.has("kv_rows")) rows_expected_ = members.number("kv_rows");
-    if (members.has("batches")) flows_expected_ = members.number("batches");
-    if (members.has("rows")) beside_expected_ = members.number("rows");
-    members.finish();
-    wq_error err = WQ_ERROR_INIT;
-    check(wq_import_begin(store_, &record, &err), err);
-    begun_ = true;
-  }
-
   void queue(Members& members) {
     const std::string name = text_of("queue", members.get("queue"));
     wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
@@ -493,10 +477,8 @@ class Importer::State {
   };
 
   wq_store* const store_;
-  bool begun_ = false;
-  uint64_t queues_expected_ = 0, jobs_expected_ = 0, jobs_ = 0;
-  uint64_t rows_expected_ = 0, rows_ = 0;
-  uint64_t flows_expected_ = 0, beside_expected_ = 0;
+  const ImportHead expected_;
+  uint64_t jobs_ = 0, rows_ = 0;
   RowImporter rows_beside_;
   std::vector<KvLine> row_group_;
   std::map<std::string, Queue> queues_;
@@ -505,7 +487,33 @@ class Importer::State {
   size_t group_bytes_ = 0;
 };
 
-Importer::Importer(wq_store* store) : state_(std::make_unique<State>(store)) {}
+ImportHead read_import_head(std::string_view line) {
+  // As wq_import_begin takes them.
+  constexpr int64_t next_max = int64_t{1} << 62;
+  const Json json = parse_strict(line);
+  Members members("", json);
+  const auto next = [&](const char* name) {
+    return static_cast<uint64_t>(whole_number(name, members.get(name), 1, next_max));
+  };
+  if (!members.has("wq_export")) fail_field("the line", "is not the head of an export");
+  if (members.number("wq_export") != 1) {
+    fail_field("wq_export", "is a form that this version does not know");
+  }
+  members.number("lsn");
+  ImportHead head;
+  head.next_job_id = next("next_job_id");
+  head.next_generation = next("next_generation");
+  head.queues = members.number("queues");
+  head.jobs = members.number("jobs");
+  if (members.has("kv_rows")) head.kv_rows = members.number("kv_rows");
+  if (members.has("batches")) head.flows = members.number("batches");
+  if (members.has("rows")) head.rows = members.number("rows");
+  members.finish();
+  return head;
+}
+
+Importer::Importer(wq_store* store, const ImportHead& head)
+    : state_(std::make_unique<State>(store, head)) {}
 Importer::~Importer() = default;
 void Importer::line(std::string_view text) {
   state_->line(text);
@@ -515,9 +523,6 @@ void Importer::finish() {
 }
 uint64_t Importer::jobs() const {
   return state_->jobs();
-}
-uint64_t Importer::jobs_expected() const {
-  return state_->jobs_expected();
 }
 size_t Importer::queues() const {
   return state_->queues();

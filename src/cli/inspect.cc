@@ -135,9 +135,9 @@ void tell_stats(Context& context, const Store& store, const std::string& only) {
 
 void tell_locked(Output& out, const std::string& message) {
   if (out.json()) {
-    out.record(Record().add("locked", message));
+    out.record(Record().add_bytes("locked", message));
   } else {
-    out.line(message);
+    out.line(one_line(message));
   }
 }
 

@@ -27,7 +27,8 @@ void tell_failure(Output& out, const Failure& failure, const std::string& comman
   }
   const std::string program = "wq" + (command.empty() ? "" : " " + command);
   const std::string hint = failure.help_helps ? "; " + program + " --help shows how" : "";
-  out.error_bytes("wq: " + failure.message + hint + "\n");
+  // Paths, and words of the library, come as they are.
+  out.error_bytes("wq: " + one_line(failure.message) + hint + "\n");
 }
 
 // A standard descriptor that is closed would be given to the next file that is opened: results
@@ -68,16 +69,20 @@ bool asks_for_json(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   Invocation invocation;
+  Failure failure;
   try {
     parse_arguments(argc, argv, invocation);
     return run_command(invocation);
-  } catch (const Failure& failure) {  // wrong arguments
-    OutputOptions options;
-    options.json = asks_for_json(argc, argv);
-    Output out{options};
-    tell_failure(out, failure, invocation.name);
-    return failure.exit_code;
+  } catch (const Failure& wrong_arguments) {
+    failure = wrong_arguments;
+  } catch (const std::exception& error) {  // out of memory, or a fault of ours
+    failure.message = error.what();
   }
+  OutputOptions options;
+  options.json = asks_for_json(argc, argv);
+  Output out{options};
+  tell_failure(out, failure, invocation.name);
+  return failure.exit_code;
 }
 
 }  // namespace

@@ -133,11 +133,11 @@ int Output::standard_output_problem(bool after_failure) {
 void Output::note(std::string_view text) {
   if (options_.quiet || options_.json) return;
   flush();  // on a terminal both are read in the order in which they were told
-  error_bytes(std::string(text) + "\n");
+  error_bytes(one_line(text) + "\n");
 }
 
 void Output::warning(std::string_view text) {
-  error_bytes("wq: warning: " + std::string(text) + "\n");
+  error_bytes("wq: warning: " + one_line(text) + "\n");
 }
 
 void Output::error_bytes(std::string_view bytes) {

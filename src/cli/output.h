@@ -39,6 +39,7 @@ class Output {
   // if nothing is known. `after_failure`: something did go wrong, so that a full disk counts too.
   static int standard_output_problem(bool after_failure);
 
+  // One line each, whatever names and paths are in it.
   void note(std::string_view text);          // for people, behind the results so far; not with
                                              // --quiet or --json
   void warning(std::string_view text);       // always

@@ -20,11 +20,21 @@ std::atomic<int> stop_count{0};
 std::atomic<int> stop_signal{0};
 std::array<int, 2> wake_pipe = {-1, -1};
 
-constexpr std::array<int, 3> handled = {SIGINT, SIGTERM, SIGCHLD};
+constexpr std::array<int, 4> handled = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+std::array<struct sigaction, handled.size()> actions_before;
+
+// A terminal that closes sends SIGHUP, and its shell once more: that is one wish, and not the one
+// to stop at once.
+void on_hangup() {
+  int none = 0;
+  if (stop_signal.compare_exchange_strong(none, SIGHUP)) stop_count.fetch_add(1);
+}
 
 void on_signal(int signal) {
   const int saved_errno = errno;
-  if (signal != SIGCHLD) {
+  if (signal == SIGHUP) {
+    on_hangup();
+  } else if (signal != SIGCHLD) {
     stop_signal.store(signal);
     stop_count.fetch_add(1);
   }
@@ -37,17 +47,21 @@ void on_signal(int signal) {
 
 StopSignals::StopSignals() {
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail_errno("pipe", errno);
-  for (const int signal : handled) {
+  for (size_t i = 0; i < handled.size(); ++i) {
+    ::sigaction(handled[i], nullptr, &actions_before[i]);
+    if (handled[i] == SIGHUP && actions_before[i].sa_handler == SIG_IGN) continue;  // nohup
     struct sigaction action {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     ::sigemptyset(&action.sa_mask);
-    ::sigaction(signal, &action, nullptr);
+    ::sigaction(handled[i], &action, nullptr);
   }
 }
 
 StopSignals::~StopSignals() {
-  for (const int signal : handled) ::signal(signal, SIG_DFL);
+  for (size_t i = 0; i < handled.size(); ++i) {
+    ::sigaction(handled[i], &actions_before[i], nullptr);
+  }
   for (const int fd : wake_pipe) ::close(fd);
 }
 
@@ -64,6 +78,17 @@ int StopSignals::fd() const {
 void StopSignals::drain() const {
   std::array<char, 64> bytes;
   while (::read(wake_pipe[0], bytes.data(), bytes.size()) > 0) {
+  }
+}
+
+const char* StopSignals::last_signal_name() const {
+  switch (last_signal()) {
+    case SIGINT:
+      return "SIGINT";
+    case SIGHUP:
+      return "SIGHUP";
+    default:
+      return "SIGTERM";
   }
 }
 

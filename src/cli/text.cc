@@ -259,7 +259,9 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
-std::string printable(std::string_view bytes, size_t columns_max) {
+namespace {
+
+std::string escaped(std::string_view bytes, size_t columns_max, bool backslashes) {
   std::string text;
   size_t columns = 0;
   while (!bytes.empty()) {
@@ -267,7 +269,7 @@ std::string printable(std::string_view bytes, size_t columns_max) {
     const std::string_view sequence = bytes.substr(0, length == 0 ? 1 : length);
     const auto first = static_cast<unsigned char>(sequence[0]);
     std::string piece(sequence);
-    if (length == 0 || first < 0x20 || first == 0x7f || first == '\\') {
+    if (length == 0 || first < 0x20 || first == 0x7f || (backslashes && first == '\\')) {
       piece = escaped_byte(sequence[0]);
     } else if (is_c1_control(sequence)) {
       piece = escaped_byte(sequence[0]) + escaped_byte(sequence[1]);
@@ -278,6 +280,16 @@ std::string printable(std::string_view bytes, size_t columns_max) {
     bytes.remove_prefix(sequence.size());
   }
   return text;
+}
+
+}  // namespace
+
+std::string printable(std::string_view bytes, size_t columns_max) {
+  return escaped(bytes, columns_max, true);
+}
+
+std::string one_line(std::string_view text) {
+  return escaped(text, 0, false);
 }
 
 size_t columns_of(std::string_view text) {

@@ -21,6 +21,10 @@ std::optional<std::string> base64_decode(std::string_view text);
 // \n, \t, \xNN, a backslash \\. Cut after `columns_max` characters with "..." if it is not 0.
 std::string printable(std::string_view bytes, size_t columns_max = 0);
 
+// The same for a whole message. Its backslashes stay: they may be those of parts that are printable
+// by now.
+std::string one_line(std::string_view text);
+
 // Terminal columns of a text, one per code point.
 size_t columns_of(std::string_view text);
 

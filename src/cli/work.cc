@@ -5,13 +5,17 @@
 // the next thing due. While nothing runs it waits inside wq_lease, for a moment each time, so that
 // a signal is seen soon.
 //
-// Stopping: the first SIGTERM or SIGINT takes no new jobs, gives back what was not begun and waits
-// for the rest; the second one kills the processes. After SIGKILL the leases stay until their
-// deadline, or until --expire-leases takes them back.
+// Stopping: the first SIGTERM, SIGINT or SIGHUP takes no new jobs, gives back what was not begun
+// and waits for the rest; the second one kills the processes. After SIGKILL the leases stay until
+// their deadline, or until --expire-leases takes them back.
 //
 // Where the commands write to our standard output, or --json does, the worker looks whether that is
 // still there: before it takes jobs, and when a command failed. If it is gone every job would fail
 // of it, so the worker stops, and jobs that fail meanwhile go back uncounted.
+//
+// What else goes wrong beside the jobs (the file of events, the input that is fed, a lease that is
+// refused) stops the worker in the same order: nobody else could settle what is in work. Only a
+// store that takes no settle any more ends it at once.
 #include <signal.h>
 #include <unistd.h>
 
@@ -63,6 +67,8 @@ class Worker {
   void mind_output(bool after_failure);
   void excuse_failures(std::vector<Verdict>& verdicts);
   void lose_output(Failure failure);
+  void try_or_stop(void (Worker::*step)());
+  void write_events();
   void flush();
   void extend();
   void feed();
@@ -94,6 +100,7 @@ class Worker {
   std::optional<Progress> progress_;
   bool stopping_ = false, killed_ = false, feed_has_more_ = false;
   std::optional<Failure> output_gone_;
+  std::optional<Failure> stopped_by_;  // what else went wrong
 };
 
 RunnerOptions runner_options_of(const WorkOptions& options, bool json) {
@@ -121,9 +128,12 @@ Worker::Worker(Context& context, const WorkOptions& options)
   open.mode = options.feed ? OpenMode::create : OpenMode::must_exist;
   open.expire_leases = options.expire_leases;
   context.mark_store_for_commands();
-  if (!options.events.empty()) open.events_max = events_kept;
+  if (!options.events.empty()) {
+    open.events_max = events_kept;
+    events_.emplace(options.events);  // a path that is wrong makes no store
+  }
   store_ = context.open_store(open);
-  if (!options.events.empty()) events_.emplace(store_, options.events);
+  if (events_) events_->follow(store_);
   open_queues();
   if (options.feed) feed_.emplace(STDIN_FILENO, "standard input", '\n', feed_line_bytes_max);
 }
@@ -170,6 +180,7 @@ int Worker::run() {
   tell_summary();
   if (runner_->broken()) throw Failure(*runner_->broken());
   if (output_gone_) throw Failure(*output_gone_);
+  if (stopped_by_) throw Failure(*stopped_by_);
   if (killed_) return 128 + signals_.last_signal();
   if (options_.strict && totals_.nacked + totals_.failed > 0) return exit_job_failed;
   if (signals_.count() > 0) return exit_ok;
@@ -192,11 +203,11 @@ void Worker::loop() {
     mind_signals();
     if (runner_->broken()) stop();
     if (takes_more()) mind_output(false);
-    if (takes_more()) feed();
-    if (takes_more()) lease();
+    if (takes_more()) try_or_stop(&Worker::feed);
+    if (takes_more()) try_or_stop(&Worker::lease);
     runner_->step();
     settle();
-    if (events_) events_->write_new();
+    try_or_stop(&Worker::write_events);
     // Not before its job is settled: a stop gives back what was not begun.
     if (!takes_more() && !stopping_ && runner_->in_flight() == 0) stop();
     extend();
@@ -207,7 +218,31 @@ void Worker::loop() {
     wait();
   }
   settle();
-  if (events_) events_->write_new();
+  try_or_stop(&Worker::write_events);
+}
+
+void Worker::try_or_stop(void (Worker::*step)()) {
+  try {
+    (this->*step)();
+  } catch (Failure& failure) {
+    const int32_t code = failure.code;
+    if (code == WQ_E_IO || code == WQ_E_CORRUPT || code == WQ_E_POISONED) throw;
+    failure.message += "; the worker stopped, jobs not begun were given back uncounted";
+    failure.help_helps = false;
+    if (!stopped_by_) stopped_by_ = std::move(failure);
+    if (!stopping_) stop();
+  }
+}
+
+// A file that refused once is not asked again: a gap would look like all there was.
+void Worker::write_events() {
+  if (!events_) return;
+  try {
+    events_->write_new();
+  } catch (const Failure&) {
+    events_.reset();
+    throw;
+  }
 }
 
 void Worker::mind_signals() {
@@ -215,8 +250,8 @@ void Worker::mind_signals() {
   if (signals_.count() > 0 && !stopping_) {
     stop();
     const size_t jobs = runner_->in_flight();
-    const std::string signal = signals_.last_signal() == SIGINT ? "SIGINT: " : "SIGTERM: ";
-    context_.out().note(signal +
+    const std::string signal = signals_.last_signal_name();
+    context_.out().note(signal + ": " +
                         (jobs == 0 ? "no job is in work"
                                    : "waiting for " + plural(jobs, "job") +
                                          "; a second signal kills " + (jobs == 1 ? "it" : "them")));

@@ -125,7 +125,8 @@ class RocksCursor final : public Cursor {
     if (!broken_.ok()) return status_from_rocks(broken_, what);
     if (iterator_ && !iterator_->status().ok()) return status_from_rocks(iterator_->status(), what);
     if (failures_->count() == failures_before_ || WQ_PLANTED(failed_read_forgotten)) return {};
-    return Status(Code::io, "db: " + what + ": a file could not be read meanwhile");
+    return Status(Code::io, "db: " + what + ": a file could not be read meanwhile: " +
+                                readable_rocks_text(failures_->last()));
   }
 
  private:

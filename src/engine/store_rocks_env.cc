@@ -18,6 +18,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,14 +49,14 @@ class CountedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
                               rocksdb::IODebugContext* context) override {
     rocksdb::IOStatus status = target()->MultiRead(requests, count, options, context);
     for (size_t i = 0; i < count; ++i) {
-      if (!requests[i].status.ok()) failures_->add();
+      if (!requests[i].status.ok()) failures_->add(requests[i].status);
     }
     return counted(std::move(status));
   }
 
  private:
   rocksdb::IOStatus counted(rocksdb::IOStatus status) const {
-    if (!status.ok()) failures_->add();
+    if (!status.ok()) failures_->add(status);
     return status;
   }
 
@@ -138,7 +139,7 @@ class NamesFirst final : public rocksdb::FileSystemWrapper {
     if (status.ok()) {
       *out = std::make_unique<CountedFile>(std::move(file), failures_);
     } else {
-      failures_->add();
+      failures_->add(status);
     }
     return status;
   }
@@ -239,6 +240,21 @@ class NamesFirstEnv final : public rocksdb::EnvWrapper {
 };
 
 }  // namespace
+
+void ReadFailures::add(const rocksdb::Status& failure) noexcept {
+  count_.fetch_add(1, std::memory_order_relaxed);
+  MutexLock lock(mutex_);
+  try {
+    last_ = failure.ToString();
+  } catch (const std::bad_alloc&) {
+    last_.clear();
+  }
+}
+
+std::string ReadFailures::last() const {
+  MutexLock lock(mutex_);
+  return last_;
+}
 
 Status check_current_manifest(rocksdb::Env& env, const std::string& directory) {
   std::string name;

@@ -42,15 +42,19 @@ class FailureLatch {
   Status first_ WQ_GUARDED_BY(mutex_);
 };
 
-// How many reads of RocksDB's tables and blob files have failed. Any thread.
+// How many reads of RocksDB's tables and blob files have failed, and what was said of the last one.
+// Any thread.
 class ReadFailures {
  public:
-  void add() { count_.fetch_add(1, std::memory_order_relaxed); }
+  void add(const rocksdb::Status& failure) noexcept;
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  std::string last() const;  // of whatever thread; empty if there was no memory for it
 
  private:
   // Relaxed: a walk that is misled is so by a read of its own thread.
   std::atomic<uint64_t> count_{0};
+  mutable Mutex mutex_;  // leaf
+  std::string last_ WQ_GUARDED_BY(mutex_);
 };
 
 // In place of a walk that could not begin.
@@ -105,6 +109,7 @@ struct RocksCore {
 // ---- store_rocks_options.cc
 
 Status status_from_rocks(const rocksdb::Status& status, std::string_view what) noexcept;
+std::string readable_rocks_text(std::string text);
 // Our own files are touched through it; RocksDB's through make_rocks_env() of it.
 rocksdb::Env& rocks_env(const StoreOptions& options);
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,

@@ -3,6 +3,7 @@
 // background ones. RocksDB's virtual classes are subclassed in this file only.
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -15,6 +16,7 @@
 
 #include "engine/store_rocks_internal.h"
 
+#include "base/errno_advice.h"
 #include "base/planted.h"
 
 namespace wq {
@@ -95,18 +97,22 @@ Code code_of(const rocksdb::Status& status) {
   return Code::io;
 }
 
-// RocksDB repeats its prefix, and joins a file name to a text without a blank.
-std::string readable(std::string text) {
+}  // namespace
+
+// RocksDB repeats its prefix, and joins a file name to a text without a blank. Of an errno it keeps
+// the text alone.
+std::string readable_rocks_text(std::string text) {
   constexpr std::string_view prefix = "Corruption: ", joint = "sstable";
   while (text.starts_with(std::string(prefix) + std::string(prefix))) text.erase(0, prefix.size());
   const size_t end = text.find(joint) + joint.size();
   if (text.find(joint) != text.npos && end < text.size() && text[end] != ' ') {
     text.insert(end, ": ");
   }
-  return text;
+  const char* const too_many = std::strerror(EMFILE);
+  if (text.find(too_many) == text.npos) return text;
+  // In front: behind the path it may be cut off (wq_error.message).
+  return too_many + std::string(advice_on_errno(EMFILE)) + ": " + text;
 }
-
-}  // namespace
 
 void FailureLatch::set(Status failure) {
   MutexLock lock(mutex_);
@@ -129,7 +135,9 @@ Status status_from_rocks(const rocksdb::Status& status, std::string_view what) n
                                  : "";
   return status_with_text(
       code,
-      [&] { return "db: " + std::string(what) + ": " + advice + readable(status.ToString()); },
+      [&] {
+        return "db: " + std::string(what) + ": " + advice + readable_rocks_text(status.ToString());
+      },
       code == Code::no_space ? ENOSPC : 0);
 }
 

@@ -341,6 +341,54 @@ class Global(CliCase):
             self.assertIn(self.store, result.err)
         self.assertFalse(os.path.exists(self.store))
 
+    def in_removed_directory(self, *args):
+        script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+        return subprocess.run(["sh", "-c", script, "sh", PROGRAM, *args], cwd=self.dir,
+                              env=self._environment(None), capture_output=True, check=False)
+
+    def test_a_working_directory_that_was_removed(self):
+        for args in (("push", "x"), ("stat",), ("work", "--", "true"), ("backup", "there"),
+                     ("import",)):
+            done = self.in_removed_directory(*args)
+            if args != ("import",):  # its input is empty, which comes first
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(b"from the working directory on, which can not be found", done.stderr)
+            self.assertNotIn(b"filesystem error", done.stderr)
+        whole = self.in_removed_directory("--store", self.store, "push", "x")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+
+    def test_messages_are_of_one_line_whatever_names_are_in_them(self):
+        self.store = self.path("a\nb\x1b[31mc")
+        failed = self.wq("stat", code=3).err
+        self.assertIn("a\\nb\\x1b[31mc", failed)
+        self.assertEqual(failed.count("\n"), 1)
+        self.push("x")
+        target = self.path("t\no")
+        self.assertEqual(self.wq("backup", target).out.count(b"\n"), 1)
+        for args in (("push", "--file", "no\nfile"),
+                     ("work", "--events", "no\nplace/x", "--", "true"), ("backup", target),
+                     ("--key-file", "no\nkeys", "stat"), ("restore", target), ("dead\nls",),
+                     ("verify", "--backup", "no\nbackup"), ("backup", "no\nplace/x.tar"),
+                     ("bench", "--dir", "no\ndirectory"), ("repair", "--salvage", target)):
+            failed = self.wq(*args, code=None)
+            self.assertNotEqual(failed.code, 0, args)
+            self.assertEqual(failed.err.count("\n"), 1, failed.err)
+
+    def test_too_few_open_files_are_told_as_such(self):
+        for number in range(6):  # each leaves files of the database
+            self.push(str(number))
+            self.wq("pull")
+        told = []
+        for limit in range(24, 10, -1):
+            done = subprocess.run(["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh",
+                                   *self._command(["push", "x"])], cwd=self.dir,
+                                  env=self._environment(None), capture_output=True, check=False)
+            if done.returncode != 0:
+                told.append(done.stderr.decode())
+        self.assertTrue(told)
+        for message in told:
+            self.assertIn("Too many open files; raise the limit of open files (ulimit -n)", message)
+
     def test_an_empty_directory_stays_empty(self):
         os.mkdir(self.store)
         for command in (("stat",), ("pull",), ("work", "--", "cat"), ("verify",), ("log", "dump")):

@@ -123,9 +123,14 @@ class CliCase(unittest.TestCase):
         return self.wq("--json", *args, **options).json
 
     def start(self, *args, stdin=subprocess.PIPE, env=None):
-        process = subprocess.Popen(self._command(args), stdin=stdin, stdout=subprocess.PIPE,
+        return self.start_command(self._command(args), stdin, env)
+
+    def start_command(self, command, stdin=subprocess.PIPE, env=None):
+        # Tests that are run under nohup ignore SIGHUP, and what they start would do so too.
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=self._environment(env),
-                                   cwd=self.dir)
+                                   cwd=self.dir,
+                                   preexec_fn=lambda: signal.signal(SIGHUP, signal.SIG_DFL))
         running = Running(process)
         self._running.append(running)
         return running
@@ -155,4 +160,4 @@ def payload_of(job):
     return job["payload"].encode("utf-8")
 
 
-SIGKILL, SIGTERM, SIGINT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
+SIGHUP, SIGINT, SIGKILL, SIGTERM = signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM

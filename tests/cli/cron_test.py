@@ -1,8 +1,10 @@
 """wq cron."""
 
+import os
+import time
 import unittest
 
-from cli_case import CliCase
+from cli_case import DEADLINE_SECONDS, CliCase
 
 
 class Cron(CliCase):
@@ -55,6 +57,27 @@ class Cron(CliCase):
         self.assertEqual(len(self.json("cron", "ls")), 1)
         self.wq("cron", "add", "bad", "@daily", "-q", "made", "-z", "Mars/Olympus", code=2)
         self.assertNotIn("made", [row["queue"] for row in self.json("ls")])
+
+    def test_a_schedule_that_is_none_makes_no_store(self):
+        self.wq("cron", "add", "bad", "never", code=2)
+        self.wq("cron", "add", "bad", "@daily", "-z", "Mars/Olympus", code=2)
+        self.assertFalse(os.path.exists(self.store))
+
+    def test_one_that_a_full_queue_holds_up(self):
+        self.wq("queue", "set", "default", "--max-depth", "1")
+        self.push("x")
+        self.wq("cron", "add", "tick", "* * * * * *", "-q", "default")
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not self.json("cron", "show", "tick")[0]["overdue"]:
+            self.assertLess(time.monotonic(), deadline)
+        # A process that has just opened the store was told nothing yet, or the store's own words.
+        full = "overdue: its queue is full|max_depth: "
+        self.assertRegex(self.json("cron", "show", "tick")[0]["problem"], full)
+        shown = self.wq("cron", "show", "tick").out.decode()
+        self.assertRegex(shown, r"next +\S+ \S+, overdue\n")
+        self.assertRegex(shown, f"problem +({full})")
+        self.assertRegex(self.wq("cron", "ls").lines[1], full)
+        self.assertFalse(self.json("cron", "pause", "tick")[0]["overdue"])
 
     def test_its_jobs_come_to_a_worker_and_move_with_the_store(self):
         self.wq("cron", "add", "tick", "@every 1s", "hello", "-q", "work")

@@ -72,6 +72,14 @@ class PushArguments(CliCase):
             result = self.wq(*args, code=2)
             self.assertIn(f"{name}: is empty; ", result.err)
         self.assertFalse(os.path.exists(self.store))
+        for args in (("backup", ""), ("restore", ""), ("txn", ""), ("verify", "--backup", ""),
+                     ("verify", "--crash", ""), ("repair", "--salvage", ""), ("show", ""),
+                     ("work", "--events", "", "--", "cat"), ("--key-file", "", "stat"),
+                     ("bench", "--dir", ""), ("explain", ""), ("queue", "show", ""),
+                     *((*command, "--error", "") for command in (
+                         ("dead", "ls"), ("dead", "rm"), ("dead", "replay")))):
+            self.assertIn(": is empty; give it a value", self.wq(*args, code=2).err)
+        self.assertFalse(os.path.exists(self.store))
         self.push("")  # a payload may be
         self.wq("nack", self.json("pull")[0]["token"], "--error", "")
 

@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from cli_case import SIGINT, SIGKILL, SIGTERM, CliCase
+from cli_case import SIGHUP, SIGINT, SIGKILL, SIGTERM, CliCase
 
 
 class Stop(CliCase):
@@ -21,14 +21,13 @@ class Stop(CliCase):
         os.write(self.gate_fd, b"go\n" * jobs)
 
     def test_sigterm_waits_for_the_running_job(self):
-        for number in (SIGTERM, SIGINT):
+        for number in (SIGTERM, SIGINT, SIGHUP):
             self.push("a", "b")
             running = self.start_gated()
             running.read_line()
             running.send(number)
-            name = "SIGTERM" if number == SIGTERM else "SIGINT"
             self.assertEqual(running.process.stderr.readline().decode(),
-                             name + ": waiting for 1 job; a second signal kills it\n")
+                             number.name + ": waiting for 1 job; a second signal kills it\n")
             self.open_gate()
             result = running.finish()
             self.assertEqual(result.code, 0, result.err)
@@ -59,6 +58,33 @@ class Stop(CliCase):
         self.assertEqual(running.finish().code, 128 + SIGTERM)
         self.assertEqual(self.counts(), {"ready": 1})
         self.assertIn("killed", self.json("show", "1")[0]["last_error"])
+
+    def test_hangups_do_not_add_up(self):
+        # A terminal that closes sends one, and its shell sends another.
+        self.push("a")
+        running = self.start_gated()
+        running.read_line()
+        for number in (SIGHUP, SIGHUP):
+            running.send(number)
+        self.assertIn("SIGHUP: waiting", running.process.stderr.readline().decode())
+        running.send(SIGHUP)
+        self.open_gate()
+        self.assertEqual(running.finish().code, 0)
+        self.assertEqual((self.stat()["acked_total"], self.counts()), (1, {}))
+
+    def test_nohup_is_heeded(self):
+        self.push("a")
+        self.gate = self.fifo("gate")
+        command = self._command(["work", "--once", "--", "sh", "-c",
+                                 f"kill -HUP $PPID; echo sent; read -r line < {self.gate}"])
+        running = self.start_command(["nohup", *command])
+        self.assertEqual(running.read_line(), "sent")
+        with open(self.gate, "wb") as gate:
+            gate.write(b"\n")
+        result = running.finish()
+        self.assertEqual(result.code, 0, result.err)
+        self.assertNotIn("SIGHUP", result.err)
+        self.assertEqual((self.stat()["acked_total"], self.counts()), (1, {}))
 
     def test_lines_not_begun_go_back_in_order(self):
         gate = self.fifo("gate")

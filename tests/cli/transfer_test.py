@@ -104,6 +104,16 @@ class Transfer(CliCase):
         changed = b"\n".join(good).replace(b'"attempts":0', b'"attempts":-1')
         self.assertIn("attempts: ", self.wq("import", stdin=changed, code=2).err)
 
+    def test_a_first_line_that_is_wrong_makes_no_store(self):
+        head = {"wq_export": 1, "lsn": 1, "next_job_id": 1, "next_generation": 1, "queues": 0,
+                "jobs": 0}
+        bad = (dict(head, wq_export=2), dict(head, next_job_id=0), dict(head, more=1),
+               dict(head, next_generation=2**62 + 1), {"job": 1})
+        for text in (b"", b"\n", b"x\n", *(json.dumps(line).encode() for line in bad)):
+            self.wq("import", stdin=text, code=2)
+            self.assertFalse(os.path.exists(self.store), text)
+        self.wq("import", stdin=json.dumps(head).encode())
+
     def test_only_into_a_new_store(self):
         self.push("a")
         text = self.wq("export").out

@@ -247,6 +247,64 @@ class WorkExec(CliCase):
             self.assertIn(b"No space left", done.stderr)
             self.assertNotIn("leased", self.counts())
 
+    def test_a_file_of_events_that_is_full_leaves_no_lease(self):
+        self.push(*[str(i) for i in range(20)])
+        for lines in ((), ("--lines", "tab")):
+            done = self.wq("work", "-n", "4", "--events", "/dev/full", *lines, "--", "sh", "-c",
+                           "while read x; do echo ok; done", code=7)
+            self.assertIn("/dev/full: No space left", done.err)
+            self.assertIn("the worker stopped", done.err)
+            stat = self.stat()
+            self.assertEqual(stat["acked_total"] + stat["ready"], 20)
+            self.assertGreater(stat["ready"], 0)
+            self.assertEqual((stat["nacked_total"], stat["leased_total"]),
+                             (0, stat["acked_total"] + stat["released_total"]))
+
+    def test_a_path_of_events_that_is_wrong_makes_no_store(self):
+        self.wq("work", "--feed", "--events", "/no/such/place", "--", "true", code=3)
+        self.assertFalse(os.path.exists(self.store))
+
+    def environment(self, *headers, outer=None):
+        """The variables of headers that a command sees, and the errors of the worker."""
+        line = json.dumps({"payload": "", "headers": list(headers)})
+        self.wq("push", "--format", "jsonl", stdin=line.encode())
+        result = self.wq("work", "--once", "--", "env", env=outer)
+        return [line for line in result.lines if line.startswith("WQ_HEADER_")], result.err
+
+    def test_of_headers_with_one_variable_the_first_counts(self):
+        headers = [{"name": name, "value": name} for name in ("a-b", "a_b", "c", "c")]
+        seen, _ = self.environment(*headers)
+        self.assertEqual(sorted(seen), ["WQ_HEADER_A_B=a-b", "WQ_HEADER_C=c"])
+
+    def test_a_header_with_a_nul_is_left_out_and_told_once(self):
+        nul = {"name": "bad", "value_base64": "YQBi"}
+        seen, told = self.environment(nul, {"name": "good", "value": "x"})
+        self.assertEqual(seen, ["WQ_HEADER_GOOD=x"])
+        self.assertIn("wq: warning: header 'bad' of job 1 holds a NUL byte", told)
+        lines = json.dumps({"payload": "", "headers": [nul]}) + "\n"
+        self.wq("push", "--format", "jsonl", stdin=lines.encode() * 3)
+        told = self.wq("work", "--stop-when-empty", "--", "true").err
+        self.assertEqual(told.count("NUL"), 1)
+
+    def test_headers_of_another_job_are_not_inherited(self):
+        seen, _ = self.environment({"name": "mine", "value": "x"},
+                                   outer={"WQ_HEADER_OTHER": "of an outer worker"})
+        self.assertEqual(seen, ["WQ_HEADER_MINE=x"])
+
+    def test_a_feed_that_is_refused_leaves_no_lease(self):
+        self.wq("queue", "set", "default", "--max-depth", "2")
+        self.push("a")
+        gate = self.fifo("gate")
+        running = self.start("work", "--feed", "--", "sh", "-c", f"echo begun; read x <{gate}")
+        self.assertEqual(running.read_line(), "begun")
+        running.write(b"1\n2\n3\n")
+        with open(gate, "wb") as file:
+            file.write(b"\n")
+        result = running.finish()
+        self.assertEqual(result.code, 8, result.err)
+        self.assertIn("the worker stopped", result.err)
+        self.assertEqual((self.stat()["acked_total"], self.counts()), (1, {}))
+
     def test_usage_errors_burn_no_attempt(self):
         self.push("x")
         self.assertIn("no program", self.wq("work", "--", "no-such-program-here", code=2).err)
