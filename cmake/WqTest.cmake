@@ -31,6 +31,8 @@ set(WQ_TEST_ENVIRONMENT
   "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
 # wq_set_test_properties(<test> [LABELS ...] [TIMEOUT seconds]): what every test of ours carries.
+# Those that may take long start first. Without that the bindings, which are listed last and run one
+# at a time, would leave a core idle at the end of a first run, which knows no times.
 function(wq_set_test_properties name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
   if(NOT arg_TIMEOUT)
@@ -40,7 +42,7 @@ function(wq_set_test_properties name)
     set(arg_LABELS unit)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "${WQ_TEST_ENVIRONMENT}")
+    COST ${arg_TIMEOUT} ENVIRONMENT "${WQ_TEST_ENVIRONMENT}")
 endfunction()
 
 # wq_add_test(NAME n SOURCES a.cc ... [LIBS target...] [LABELS unit] [TIMEOUT 60] [ARGS ...])
