@@ -34,6 +34,34 @@ void add_group(CLI::App& command, PushOptions& o) {
       ->needs("--rate-key");
 }
 
+void add_key_options(CLI::App& command, KeyOptions& o) {
+  command.add_option("--unique", o.unique, "Only if no job of the queue holds this key")
+      ->type_name("KEY");
+  command.add_option("--until", o.until, "What frees the key: started, done (default), gone")
+      ->check(CLI::IsMember({"started", "done", "gone"}).description(""))
+      ->needs("--unique");
+  command.add_option("--unique-ttl", o.unique_ttl, "Hold the key no longer than this")
+      ->type_name("DURATION")
+      ->needs("--unique");
+  command.add_option("--debounce", o.debounce, "Take the place of the waiting job of this key")
+      ->type_name("KEY")
+      ->excludes("--unique")
+      ->excludes("--delay")
+      ->excludes("--at");
+  command
+      .add_option("--window", o.debounce_window, "Ready this long after the last job of the key")
+      ->type_name("DURATION")
+      ->needs("--debounce");
+  command.add_option("--max-wait", o.debounce_max, "But no later than this after the first")
+      ->type_name("DURATION")
+      ->needs("--debounce");
+  command.add_option("--once", o.idempotency, "Nothing if a job of this key came within --within")
+      ->type_name("KEY");
+  command.add_option("--within", o.idempotency_window, "Window of --once; default 1d")
+      ->type_name("DURATION")
+      ->needs("--once");
+}
+
 constexpr const char* push_footer =
     R"(Each argument is a job. Without arguments, or with - alone, each line of standard
 input or of --file is one, byte for byte: empty lines are jobs, a last line without newline is

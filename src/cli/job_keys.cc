@@ -1,6 +1,5 @@
 #include "cli/job_keys.h"
 
-#include <CLI/CLI.hpp>
 #include <iterator>
 
 #include "cli/failure.h"
@@ -23,35 +22,6 @@ std::string key_problem(const char* name, const std::string& key) {
 }
 
 }  // namespace
-
-void add_key_options(CLI::App& command, KeyOptions& options) {
-  KeyOptions& o = options;
-  command.add_option("--unique", o.unique, "Only if no job of the queue holds this key")
-      ->type_name("KEY");
-  command.add_option("--until", o.until, "What frees the key: started, done (default), gone")
-      ->check(CLI::IsMember({"started", "done", "gone"}).description(""))
-      ->needs("--unique");
-  command.add_option("--unique-ttl", o.unique_ttl, "Hold the key no longer than this")
-      ->type_name("DURATION")
-      ->needs("--unique");
-  command.add_option("--debounce", o.debounce, "Take the place of the waiting job of this key")
-      ->type_name("KEY")
-      ->excludes("--unique")
-      ->excludes("--delay")
-      ->excludes("--at");
-  command
-      .add_option("--window", o.debounce_window, "Ready this long after the last job of the key")
-      ->type_name("DURATION")
-      ->needs("--debounce");
-  command.add_option("--max-wait", o.debounce_max, "But no later than this after the first")
-      ->type_name("DURATION")
-      ->needs("--debounce");
-  command.add_option("--once", o.idempotency, "Nothing if a job of this key came within --within")
-      ->type_name("KEY");
-  command.add_option("--within", o.idempotency_window, "Window of --once; default 1d")
-      ->type_name("DURATION")
-      ->needs("--once");
-}
 
 JobKeys parse_keys(const KeyOptions& options) {
   JobKeys keys;

@@ -7,10 +7,6 @@
 #include <cstdint>
 #include <string>
 
-namespace CLI {
-class App;
-}
-
 namespace wq::cli {
 
 // As the command line has them, not read yet.
@@ -19,7 +15,6 @@ struct KeyOptions {
   std::string debounce, debounce_window, debounce_max;
   std::string idempotency, idempotency_window;
 };
-void add_key_options(CLI::App& command, KeyOptions& options);
 
 struct JobKeys {
   std::string unique, debounce, idempotency;

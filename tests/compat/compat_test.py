@@ -33,6 +33,11 @@ BACKOFF = ("kind", "base_ms", "max_ms", "list_ms")
 COUNTS = ("queue", "ready", "delayed", "leased", "running", "dead", "enqueued_total",
           "leased_total", "acked_total", "nacked_total", "failed_total", "dead_total",
           "replayed_total", "cleared_total")
+# All that make_golden pushed. Each is shown by a program of its own that recovers the whole store:
+# with a sanitizer, one of each kind (and one that is gone).
+SANITIZED = os.environ.get("WQ_SANITIZED") == "1"
+JOBS = (9_001, 9_002, 9_003, 9_004, 9_005, 9_008, 9_009, 9_010, 9_021, 9_033) if SANITIZED \
+    else range(9_001, 9_035)
 JOB = ("id", "generation", "queue", "state", "priority", "attempts", "max_attempts", "exceptions",
        "replays", "enqueued_ms", "ready_ms", "leased_ms", "dead_ms", "dead_reason", "last_error",
        "headers", "payload", "has_deadline")
@@ -64,8 +69,15 @@ def snapshot(directory):
     return found
 
 
+def golden(name, jobs):
+    """The listing of a golden store, with these of its jobs."""
+    with open(os.path.join(GOLDEN, name + ".txt"), encoding="utf-8") as file:
+        return "".join(text for text in file if not text.startswith("job ")
+                       or int(text.split()[1].removeprefix("id=")) in jobs)
+
+
 class CompatTest(cli_case.CliCase):
-    def listing(self, jobs=range(9_001, 9_035)):
+    def listing(self, jobs=JOBS):
         """What a user can see, as text; drains the store at the end."""
         lines = []
         for queue in self.json("ls", "-l"):
@@ -97,9 +109,7 @@ class CompatTest(cli_case.CliCase):
             self.store = unpack(name, self.path(name))
             told = self.wq("stat")
             self.assertIn("unfinished record", told.err)
-            listed = self.listing()
-            with open(os.path.join(GOLDEN, name + ".txt"), encoding="utf-8") as file:
-                self.assertEqual(listed, file.read(), name)
+            self.assertEqual(self.listing(), golden(name, JOBS), name)
             self.wq("verify")
             # It goes on: what was in work is acked, what is dead replayed, new jobs come.
             self.wq("dead", "replay", "-q", "mail", "--all")
@@ -113,9 +123,7 @@ class CompatTest(cli_case.CliCase):
             self.wq("backup", self.path(name + ".tar"))
             self.store = self.path(name + "-again")
             self.wq("restore", self.path(name + ".tar"))
-            with open(os.path.join(GOLDEN, name + ".txt"), encoding="utf-8") as file:
-                expected = [text for text in file if not text.startswith("job ")]
-            self.assertEqual(self.listing(jobs=()), "".join(expected), name)
+            self.assertEqual(self.listing(jobs=()), golden(name, ()), name)
 
     def test_formats_to_come_are_refused(self):
         for kind, expected in NEWER.items():

@@ -202,9 +202,17 @@ TEST(StoreMatrix, LogAndFormatFile) {
 
 // ---- RocksDB's files
 
-ByteVector read_bytes(const fs::path& path) {
+// In one read: the stores are compared byte for byte some thousand times.
+std::string read_text(const fs::path& path) {
+  std::string text(fs::file_size(path), '\0');
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+ByteVector read_bytes(const fs::path& path) {
+  const std::string text = read_text(path);
   const Bytes bytes = as_bytes(text);
   return {bytes.begin(), bytes.end()};
 }
@@ -413,8 +421,7 @@ class ColdMatrix {
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
       if (entry.path().filename() == "LOCK" || !entry.is_regular_file()) continue;
       if (entry.file_size() > hole_bytes) continue;
-      std::ifstream in(entry.path(), std::ios::binary);
-      contents[entry.path().string()] = {std::istreambuf_iterator<char>(in), {}};
+      contents[entry.path().string()] = read_text(entry.path());
     }
     return contents;
   }
@@ -481,12 +488,15 @@ TEST(StoreMatrix, EachBitOfAFooter) {
   matrix.print();
 }
 
-// A FIFO would block the open for ever, and a device and a hole have no end in sight.
+// A FIFO would block the open for ever, and a device and a hole have no end in sight. One table is
+// as good as another for a sanitizer.
 TEST(StoreMatrix, WhatIsNoFileOrHasNoEnd) {
   ColdMatrix matrix;
   std::vector<fs::path> files = matrix.files("log");
+  std::map<std::string, size_t> of_kind;
   for (const fs::path& file : matrix.files()) {
-    if (kind_of(file) != "LOCK") files.push_back(file);
+    const size_t earlier = of_kind[kind_of(file)]++;
+    if (kind_of(file) != "LOCK" && earlier < scaled<size_t>(1'000, 1'000, 1)) files.push_back(file);
   }
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
