@@ -21,6 +21,12 @@ struct CheckpointContent {
   MetaRow meta;
 };
 
+struct FrozenCheckpoint {
+  CheckpointContent content;
+  Lsn lsn = 0;           // everything up to here is in it
+  int64_t start_ns = 0;  // of the monotonic clock
+};
+
 // Rows that write_rows will write, about: decides between ingestion and a write batch.
 uint64_t estimate_rows(const CheckpointContent& content);
 

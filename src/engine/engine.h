@@ -951,12 +951,7 @@ class Engine {
   Mutex backup_mutex_;  // one backup at a time; taken before all others
 
   Mutex checkpoint_mutex_;  // one checkpoint or sweep at a time; taken before mutex_
-  struct Frozen {
-    CheckpointContent content;
-    Lsn lsn = 0;
-    int64_t start_ns = 0;
-  };
-  std::optional<Frozen> frozen_
+  std::optional<FrozenCheckpoint> frozen_
       WQ_GUARDED_BY(checkpoint_mutex_);  // taken, but not yet in the store
   Encoder row_encoder_ WQ_GUARDED_BY(checkpoint_mutex_);
   uint64_t jobs_at_shrink_ WQ_GUARDED_BY(checkpoint_mutex_) = UINT64_MAX;  // see give_back_space()
