@@ -230,9 +230,9 @@ Result<std::string> absolute_path(const std::string& path) {
   char directory[PATH_MAX];
   if (::getcwd(directory, sizeof directory) != nullptr) return std::string(directory) + '/' + path;
   const int os_errno = errno;
-  return Status(Code::io,
-                path + ": the working directory can not be found: " + std::strerror(os_errno) +
-                    "; give the path from the root on",
+  return Status(os_errno == ENOENT ? Code::not_found : Code::io,
+                path + ": named from the working directory on, which can not be found: " +
+                    std::strerror(os_errno) + "; change to another one, or give the whole path",
                 os_errno);
 }
 

@@ -213,8 +213,9 @@ TEST_F(DirLockTest, ALinkInThePlaceOfTheLockIsNotFollowed) {
   EXPECT_EQ(fs::file_size(directory_ + "/precious"), 4u);
 }
 
-// What the documentation says of fork: the lock lives on in a child until that has gone.
-TEST_F(DirLockTest, LockSurvivesInAForkedChild) {
+// flock() belongs to all copies of a descriptor. A child that lives on has none of them: it can do
+// nothing with the store, and whoever opens it next need not wait for the child.
+TEST_F(DirLockTest, AForkedChildKeepsNoLock) {
   auto lock = acquire_dir_lock(directory_);
   ASSERT_TRUE(lock.ok());
   Child child = start_child([&](int fd) {
@@ -222,12 +223,32 @@ TEST_F(DirLockTest, LockSurvivesInAForkedChild) {
     while (true) ::pause();
   });
   ASSERT_EQ(child.read_byte(), 'y');
+  EXPECT_EQ(acquire_dir_lock(directory_).status().code(), Code::locked) << "its owner has it still";
   std::move(lock).value().reset();
-  const auto refused = acquire_dir_lock(directory_);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.status().code(), Code::locked);
-  child.kill_and_wait();
   EXPECT_TRUE(acquire_dir_lock(directory_).ok());
+  child.kill_and_wait();
+}
+
+// The owner is killed, and leaves a child.
+TEST_F(DirLockTest, NorDoesTheChildOfAnOwnerThatDied) {
+  int orphan[2];
+  ASSERT_EQ(::pipe(orphan), 0);
+  Child owner = start_child([&](int fd) {
+    const auto held = acquire_dir_lock(directory_);
+    if (::fork() == 0) {
+      ::close(orphan[1]);
+      report(fd, held.ok() ? 'y' : 'n');
+      char byte = 0;
+      ::_exit(::read(orphan[0], &byte, 1) == 0 ? 0 : 1);  // until the test closes its end
+    }
+    while (true) ::pause();
+  });
+  ASSERT_EQ(owner.read_byte(), 'y');
+  EXPECT_EQ(acquire_dir_lock(directory_).status().code(), Code::locked);
+  owner.kill_and_wait();
+  EXPECT_TRUE(acquire_dir_lock(directory_).ok());
+  ::close(orphan[0]);
+  ::close(orphan[1]);
 }
 
 TEST_F(DirLockTest, LockIsDroppedByExec) {
