@@ -375,6 +375,9 @@ class Global(CliCase):
             self.assertEqual(failed.err.count("\n"), 1, failed.err)
 
     def test_too_few_open_files_are_told_as_such(self):
+        with open(PROGRAM, "rb") as program:
+            if b"__ubsan_handle" in program.read():
+                self.skipTest("UBSan takes any object for damage when it gets no descriptor itself")
         for number in range(6):  # each leaves files of the database
             self.push(str(number))
             self.wq("pull")
