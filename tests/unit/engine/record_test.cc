@@ -449,8 +449,9 @@ std::vector<std::byte> from_hex(std::string_view hex) {
 TEST(RecordGolden, WhatABuilderWroteIsReadAsWell) {
   Golden golden;
   const auto expect_same = [&](std::string_view builders) {
-    Command command;
-    ASSERT_TRUE(decode_command(from_hex(builders), command).ok());
+    const std::vector<std::byte> bytes = from_hex(builders);
+    Command command;  // its views lie in the bytes
+    ASSERT_TRUE(decode_command(bytes, command).ok());
     EXPECT_EQ(command_to_json(command), command_to_json(golden.command));
   };
   golden.enqueue();
