@@ -10,11 +10,18 @@
 #include "engine/exit_gate.h"
 
 namespace wq {
+
 Status Engine::run_checkpoint() {
   MutexLock one_at_a_time(checkpoint_mutex_);
   const GateStay stay;  // for all of it: cut short by an exit it would look like a failure
   WQ_TRY(stay.status());
-  if (frozen_) WQ_TRY(write_frozen());  // the one that was postponed
+  if (frozen_) {  // the one that was postponed
+    {
+      MutexLock lock(mutex_);
+      WQ_TRY(failure_);
+    }
+    WQ_TRY(write_frozen());
+  }
   WQ_TRY(expire_kv());
   WQ_TRY(expire_keys());
   WQ_TRY(look_after_batches());
