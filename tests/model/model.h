@@ -226,6 +226,7 @@ class Model {
   static void use_gates(Queue& queue, const GateSpec& gate);
   static void gate_ready(Queue& queue, const Job& job);
   static void gate_left(Queue& queue, const Job& job, JobState from);
+  static void gate_drop(Queue& queue, const std::vector<JobId>& jobs);
   static void gate_turn(Queue& queue, const Job& job);
   static void gate_charge(Queue& queue, const Job& job, Now now);
   static void gate_exception(Queue& queue, const Job& job, Now now);

@@ -41,8 +41,9 @@ void forget_limit_of_others(Queue& queue, const Job& first) {
 }
 
 // Whose jobs of a priority may be had, but for the turns of others: those with jobs of their own,
-// and with the first job of a group that has a slot for it.
-std::set<std::string> waiting_tenants(const Queue& queue, uint8_t priority) {
+// and with the first job of a group that has a slot for it. Jobs that are `going` do not count.
+std::set<std::string> waiting_tenants(const Queue& queue, uint8_t priority,
+                                      const std::set<JobId>& going = {}) {
   std::set<std::string> tenants;
   std::set<std::string> groups;
   const auto line = queue.ready.find(priority);
@@ -52,18 +53,18 @@ std::set<std::string> waiting_tenants(const Queue& queue, uint8_t priority) {
     if (!gate.rate_key.empty()) continue;                             // may begin when time says so
     if (gate.parks() && !groups.insert(gate.group).second) continue;  // behind another one
     if (gate.parks() && Model::group_is_full(queue, gate)) continue;
-    tenants.insert(gate.tenant);
+    if (!going.contains(id)) tenants.insert(gate.tenant);
   }
   return tenants;
 }
 
 // Who does not wait for a turn now waits for a whole round from when it does again.
-void forget_waits(Queue& queue) {
+void forget_waits(Queue& queue, const std::set<JobId>& going = {}) {
   std::map<uint8_t, std::set<std::string>> waiting;
   std::erase_if(queue.gates.passed, [&](const auto& entry) {
     const auto& [priority, tenant, other] = entry.first;
     const auto [known, added] = waiting.try_emplace(priority);
-    if (added) known->second = waiting_tenants(queue, priority);
+    if (added) known->second = waiting_tenants(queue, priority, going);
     return !known->second.contains(tenant);
   });
 }
@@ -119,6 +120,12 @@ void Model::gate_left(Queue& queue, const Job& job, JobState from) {
     return !other.has_line() && other.tenant == gate.tenant;
   });
   if (!has_more) std::erase(queue.gates.turns[job.spec.priority], gate.tenant);
+}
+
+// These are about to go together, in whatever order: who waits by none but these may be without a
+// job for a moment, before the one behind them is the first of its group.
+void Model::gate_drop(Queue& queue, const std::vector<JobId>& jobs) {
+  forget_waits(queue, {jobs.begin(), jobs.end()});
 }
 
 // The ready job is leased: its tenant goes to the end, and the others have waited for it.

@@ -46,6 +46,7 @@ Code Model::admit(const Queue& queue, const Intake& in, const Sizes& sizes,
 }
 
 void Model::drop(QueueId queue, const std::vector<JobId>& jobs, Now now) {
+  gate_drop(queues.at(queue), jobs);
   for (const JobId id : jobs) {
     ++queues.at(queue).totals.dropped;
     end(queues.at(queue), *find(queue, id), EndReason::dropped, now);
