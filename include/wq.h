@@ -250,7 +250,7 @@ extern "C" {
 #define WQ_E_NO_KEY (-25)    /* no key of the store opens or seals the payload; see ENCRYPTION */
 
 /* Limits: may go away by itself or by an operator's hand. */
-#define WQ_E_NO_SPACE (-40) /* the disk is full or nearly full; settling and leasing go on */
+#define WQ_E_NO_SPACE (-40) /* the disk is nearly full; leases and settles go on while they can */
 #define WQ_E_FULL (-41)     /* the queue or store is at its limit */
 #define WQ_E_NO_MEMORY (-42)
 
@@ -421,9 +421,13 @@ typedef struct wq_store_options {
   uint32_t spare_segments;       /* zero-filled log segments kept ready; 0: 2; up to 64 */
   uint64_t memory_budget_bytes;  /* bound of jobs held in memory; 0: 64 MiB; from 1 MiB */
   uint64_t payload_bytes_max;    /* 0: 16 MiB; up to 256 MiB */
-  uint64_t segment_bytes;        /* of the log; 0: 32 MiB; 16 KiB .. 1 GiB, a multiple of 4096 */
-  uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: 128 MiB */
-  uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB */
+  uint64_t segment_bytes;        /* of the log; 16 KiB .. 1 GiB, a multiple of 4096; 0: 32 MiB, or a
+                                    sixteenth of the file system */
+  uint64_t checkpoint_log_bytes; /* log bytes that start a checkpoint; 0: 128 MiB, or a quarter of
+                                    the file system */
+  uint64_t disk_reserve_bytes;   /* with less free, enqueue answers WQ_E_NO_SPACE; up to half of it
+                                    may be spare segments; 0: 64 MiB, or an eighth of the file
+                                    system */
   int64_t memory_window_ms;      /* bound of the loss window of WQ_MEMORY; 0: 50; up to an hour */
   uint32_t events_max;           /* events kept for wq_events_poll, 64 bytes each; 0: none; up to
                                     2^24; rounded up to a power of two */
@@ -828,7 +832,7 @@ WQ_API int32_t wq_queue_enable(wq_queue *queue, wq_call *call, wq_error *err);
  * with the number of jobs. *removed (may be NULL) is how many there were.
  * Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID (unknown bit),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -839,7 +843,7 @@ WQ_API int32_t wq_queue_clear(wq_queue *queue, uint32_t states, uint64_t *remove
  * Every handle on it answers WQ_E_NOT_FOUND from then on and remains to be closed. The name may be
  * declared again and starts clean; job ids and generations are not used again.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (deleted already), WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: the handle stays the caller's to close.
  * Since: 0.1.   Stability: stable. */
@@ -1107,11 +1111,11 @@ typedef struct wq_lease_options {
  * disk: WQ_EMPTY does. Paused and disabled queues, and those at max_running, count as empty.
  * `cancel` (may be NULL) ends the wait. `options` NULL: one job, no wait.
  * Returns: WQ_OK with 1..max_jobs jobs in *batch; else *batch is NULL: WQ_EMPTY (after the wait);
- *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is);
- *          WQ_CANCELLED; WQ_E_INVALID (also queues of another store), WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is deleted), WQ_E_CLOSED (closed or shutting
- *          down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
- *          WQ_E_NO_KEY (ENCRYPTION).
+ *          WQ_PAUSED, WQ_DISABLED (likewise, and every queue is); WQ_CANCELLED; WQ_E_INVALID (also
+ *          queues of another store), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue is
+ *          deleted), WQ_E_CLOSED (closed or shutting down), WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
+ *          (ENCRYPTION).
  * Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker kills its
  *             process.
  * Thread: any.   Blocks: up to wait_ms, and for durability.
@@ -1149,8 +1153,8 @@ WQ_API void wq_batch_free(wq_batch **batch);
 /* Settle: the job is done and goes.
  * Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
  *          changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id, another queue's
- *          job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue. Lost with the machine at a weaker level than
  *             WQ_POWER, the job runs again.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
@@ -1181,9 +1185,9 @@ typedef struct wq_nack_options {
  * priority, after the delay of its backoff policy; without, it is dead with reason WQ_DEAD_FAILED.
  * `options` NULL: by policy, counted as an exception, no error text. A new priority holds from then
  * on, also after reopen.
- * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
+ *          such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1192,9 +1196,9 @@ WQ_API int32_t wq_nack(wq_queue *queue, uint64_t id, uint64_t generation,
 
 /* Settle: the job failed for good and is dead with reason WQ_DEAD_FAILED, whatever attempts are
  * left. The error text is any bytes; it is cut to the limit and kept.
- * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
+ *          such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1207,9 +1211,9 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
 /* Settle: give the job back before it was begun (shutdown, rate limit). The attempt is not counted.
  * It is ready again after delay_ms, at the tail of its priority; with WQ_RELEASE_FRONT in `flags`
  * and a delay of 0 at the head.
- * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
- *          (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ * Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
+ *          such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default that of the queue.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1226,8 +1230,8 @@ WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int
  * Returns: WQ_OK (all extended); else the code of the first token that was not, the others being
  *          extended: WQ_STALE, WQ_CANCELLED, WQ_E_NOT_FOUND (no such id, another queue's job); or
  *          with nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
- *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1238,8 +1242,8 @@ WQ_API int32_t wq_extend(wq_queue *queue, const wq_token *tokens, size_t n, int6
  * A running job has no lease deadline; with run_ms > 0 it has one, that far from now. It keeps its
  * place in max_running. Confirming a running job again sets its deadline anew.
  * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id, another
- *          queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1274,8 +1278,8 @@ typedef struct wq_settle_item {
  * Returns: WQ_OK (all settled); else the code of the first item that was not, the others being
  *          settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with nothing
  *          changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE,
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
  * Durability: by `call`; default that of the queue.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1324,7 +1328,8 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
  * are left to wq_dead_remove.
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
@@ -1336,8 +1341,8 @@ WQ_API int32_t wq_job_cancel(wq_queue *queue, uint64_t id, wq_call *call, wq_err
  * Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased, running or
  *          dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no such job in
  *          this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID (priority),
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
@@ -1349,8 +1354,8 @@ WQ_API int32_t wq_job_reprioritise(wq_queue *queue, uint64_t id, uint32_t priori
  * bytes, up to 4 KiB. It replaces the note before; an empty one takes it away. Read as `progress`
  * of wq_job, it stays with the job over retries, death and replay until it is replaced.
  * Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such
- *          id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
- *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_PROCESS.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1428,8 +1433,8 @@ WQ_API int32_t wq_dead_replay(wq_queue *queue, uint64_t id, uint64_t generation,
 
 /* Remove one dead letter for ever.
  * Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this queue),
- *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
@@ -1440,8 +1445,8 @@ WQ_API int32_t wq_dead_remove(wq_queue *queue, uint64_t id, uint64_t generation,
 /* Remove all dead letters of the queue for ever, in one change.
  * The same as wq_queue_clear with WQ_STATE_BIT(WQ_STATE_DEAD). *removed (may be NULL): how many.
  * Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+ *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.   Owns:
  *             nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1596,9 +1601,9 @@ WQ_API int32_t wq_key_holder(wq_queue *queue, uint32_t kind, const void *key, si
 
 /* Cancel the job that holds this unique or debounce key, as wq_job_cancel does. *job_id (may be
  * NULL) is that job.
- * Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it);
- *          WQ_E_NOT_FOUND (nobody holds it, or queue deleted); WQ_E_INVALID (also
- *          WQ_KEY_IDEMPOTENCY), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ * Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it); WQ_E_NOT_FOUND
+ *          (nobody holds it, or queue deleted); WQ_E_INVALID (also WQ_KEY_IDEMPOTENCY),
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for disk reads if it is not in memory.
@@ -1611,7 +1616,7 @@ WQ_API int32_t wq_key_cancel(wq_queue *queue, uint32_t kind, const void *key, si
  * WQ_OK as well if it holds none (any more); then call->lsn is 0.
  * Returns: WQ_OK; WQ_STALE (the lease is held by this generation no more); WQ_E_NOT_FOUND (no such
  *          id, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.   Thread: any.   Blocks: for durability.
  * Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1729,7 +1734,8 @@ WQ_API int32_t wq_flow_create(wq_store *store, const wq_flow_options *options, u
 /* Say that no more jobs come from outside: the flow is finished as soon as nothing is pending, at
  * once if nothing is. A second time changes nothing.
  * Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -1740,7 +1746,7 @@ WQ_API int32_t wq_flow_seal(wq_store *store, uint64_t flow, wq_call *call, wq_er
  * they learn it by wq_job.flow_cancelled and from wq_extend, which answers WQ_CANCELLED and leaves
  * their lease as it is. Whatever becomes of them, they are not tried again and their chains end.
  * Returns: WQ_OK (also if it was cancelled before); WQ_CONFLICT (it is finished); WQ_E_NOT_FOUND
- *          (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
+ *          (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
  *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for disk reads.   Owns: nothing.
@@ -1844,8 +1850,8 @@ WQ_API int32_t wq_cron_put(wq_queue *queue, const void *name, size_t name_len,
                            const wq_cron_spec *spec, wq_call *call, wq_error *err);
 
 /* Remove a schedule. Jobs that it enqueued stay.
- * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
- *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
+ * Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID, WQ_E_TOO_LARGE,
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
  *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability.   Owns: nothing.
@@ -2096,7 +2102,8 @@ WQ_API int32_t wq_kv_add(wq_store *store, const void *key, size_t key_len, int64
 /* Remove a row, if the condition of `options` holds. Goes on when the disk is full.
  * Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
  *          unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+ *          WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the row is not in memory.
  * Owns: nothing.
@@ -2163,8 +2170,8 @@ WQ_API int32_t wq_lock_extend(wq_store *store, const void *key, size_t key_len, 
 
 /* Give the lock up.
  * Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
- *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
- *          WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_PROCESS.
  * Thread: any.   Blocks: as wq_kv_erase.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2761,8 +2768,8 @@ WQ_API int32_t wq_store_export(wq_store *store, const void *name, size_t name_le
  * Until wq_import_end every call on a queue answers WQ_CONFLICT, also after a crash and a reopen:
  * a store that is only half there is of no use, remove it and import again.
  * Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
- *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: OK means that it survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2773,7 +2780,7 @@ WQ_API int32_t wq_import_begin(wq_store *store, const wq_store_record *record, w
  * The handle serves wq_import_jobs at once and all else after wq_import_end.
  * Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or the
  *          name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
  *          WQ_E_NO_KEY (a schedule).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O only.   Owns: the caller closes *queue.
@@ -2852,7 +2859,7 @@ WQ_API int32_t wq_import_kv(wq_store *store, const wq_kv_record *rows, size_t n,
 
 /* End the import: the store is open for use.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: OK means that all of the import survives power loss.
  * Thread: any.   Blocks: for one flush.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */

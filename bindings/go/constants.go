@@ -73,7 +73,7 @@ const rawEReadOnly = -24
 // no key of the store opens or seals the payload; see ENCRYPTION
 const rawENoKey = -25
 
-// the disk is full or nearly full; settling and leasing go on
+// the disk is nearly full; leases and settles go on while they can
 const rawENoSpace = -40
 
 // the queue or store is at its limit

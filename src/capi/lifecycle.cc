@@ -42,7 +42,9 @@ void set_if_given(T& field, T given) {
 }
 
 // Before anything is touched: a refused open leaves no trace. Zero takes the default everywhere.
-Status check_bounds(const wq_store_options& in) {
+Status check_options(const wq_store_options& in) {
+  constexpr uint32_t known = WQ_OPEN_NO_CREATE | WQ_OPEN_EXPIRE_LEASES | WQ_OPEN_NO_THREADS;
+  if (in.flags & ~known) return unknown_bits("options.flags", in.flags & ~known);
   constexpr uint64_t kib = 1024;
   constexpr uint64_t mib = 1024 * kib;
   constexpr uint64_t segment_step_bytes = 4 * kib;
@@ -66,10 +68,7 @@ Status check_bounds(const wq_store_options& in) {
   return {};
 }
 
-Status read_options(const wq_store_options& in, EngineOptions& out) {
-  constexpr uint32_t known = WQ_OPEN_NO_CREATE | WQ_OPEN_EXPIRE_LEASES | WQ_OPEN_NO_THREADS;
-  if (in.flags & ~known) return unknown_bits("options.flags", in.flags & ~known);
-  WQ_TRY(check_bounds(in));
+void read_options(const wq_store_options& in, EngineOptions& out) {
   out.create = !(in.flags & WQ_OPEN_NO_CREATE);
   out.expire_leases = in.flags & WQ_OPEN_EXPIRE_LEASES;
   out.threads = !(in.flags & WQ_OPEN_NO_THREADS);
@@ -82,7 +81,6 @@ Status read_options(const wq_store_options& in, EngineOptions& out) {
   set_if_given(out.memory_window_ms, in.memory_window_ms);
   out.events_max = in.events_max;
   out.quota_bytes = in.quota_bytes;
-  return {};
 }
 
 // RocksDB's background threads and timer belong to the process and do not come along in a fork, but
@@ -97,20 +95,34 @@ Status check_process() {
                                   "only, or exec a program in the child");
 }
 
+// Of the directory, or of the one that it will be made in; of a large disk where neither can be
+// asked, as the open will tell what is wrong.
+uint64_t capacity_around(Io& io, const std::string& directory) {
+  Result<uint64_t> capacity = io.capacity_bytes(directory);
+  const size_t name_at = directory.find_last_of('/');
+  if (!capacity.ok() && name_at != directory.npos) {
+    capacity = io.capacity_bytes(directory.substr(0, name_at + 1));
+  }
+  return capacity.ok() && capacity.value() != 0 ? capacity.value() : UINT64_MAX;
+}
+
 Status open_store(const char* path, const wq_store_options* options, uint32_t abi_version,
                   wq_store** store) {
   if (!store) return invalid_field("store", "is NULL");
   WQ_TRY(check_abi(abi_version));
-  EngineOptions engine_options;
-  WQ_TRY(read_lasting_path(path, engine_options.directory));
+  std::string directory;
+  WQ_TRY(read_lasting_path(path, directory));
   SizedIn<wq_store_options> in;
   WQ_TRY(in.read(options, "options"));
-  WQ_TRY(read_options(*in, engine_options));
+  WQ_TRY(check_options(*in));
   WQ_TRY_SET(const IoBackend backend, read_backend(in->io_backend));
   WQ_TRY(check_process());
 
   auto core = std::make_unique<StoreCore>();
   WQ_TRY_SET(core->io, make_io(backend));
+  EngineOptions engine_options = options_for_disk(capacity_around(*core->io, directory));
+  engine_options.directory = directory;
+  read_options(*in, engine_options);
   WQ_TRY(read_keys(*in, core->keyring));
   Environment environment;
   environment.io = core->io.get();

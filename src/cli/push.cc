@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,8 +28,7 @@ namespace {
 
 constexpr uint64_t payload_bytes_default_max = 16 << 20;
 constexpr size_t group_jobs_max = 10'000;
-constexpr size_t group_bytes_max = 4 << 20;        // a longer group would gain nothing
-constexpr uint64_t disk_reserve_bytes = 64 << 20;  // the default of wq.h
+constexpr size_t group_bytes_max = 4 << 20;  // a longer group would gain nothing
 // A line of JSON may escape each byte of its payload with six.
 constexpr uint64_t json_line_bytes_extra = 1 << 20;
 
@@ -46,14 +44,6 @@ std::string were_pushed(uint64_t count, const char* which = "") {
 std::string ids_text(uint64_t first, uint64_t last) {
   return first == last ? "id " + std::to_string(first)
                        : "ids " + std::to_string(first) + " to " + std::to_string(last);
-}
-
-// What a full disk has left; the store keeps a reserve for settling.
-std::string free_space(const std::string& store) {
-  struct statvfs info {};
-  if (::statvfs(store.c_str(), &info) != 0) return "at " + store;
-  return store + " has " + format_bytes(uint64_t{info.f_bavail} * info.f_frsize) +
-         " free, pushing needs more than " + format_bytes(disk_reserve_bytes);
 }
 
 class InputFile {
@@ -148,7 +138,7 @@ void Pusher::push_group() {
   if (code != WQ_OK && code != WQ_DUPLICATE) {
     std::string message = message_of(code, err);
     if (code == WQ_DISABLED) message = status_problem(options_.queue, WQ_STATUS_DISABLED);
-    if (code == WQ_E_NO_SPACE) message += "; " + free_space(context_.store_path());
+    if (code == WQ_E_NO_SPACE) message = context_.store_path() + ": " + message;
     if (pushed_ > 0 || code == WQ_E_NO_SPACE) {
       message += "; " + were_pushed(pushed_, " before it");
     }

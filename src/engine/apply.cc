@@ -397,7 +397,7 @@ Status apply_to_queue(State& state, const Command& command, Lsn lsn, Effects& ef
       return apply_cron(state, command, lsn);
     case CommandType::cron_fire:
       WQ_TRY(apply_cron(state, command, lsn));
-      return apply_enqueue(state, command, queue);
+      return apply_drop(state, command, queue);
     case CommandType::drop_oldest:
       return apply_drop(state, command, queue);
     case CommandType::rate_rebase:

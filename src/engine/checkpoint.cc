@@ -130,13 +130,15 @@ Status Engine::finish_checkpoint(Status written) {
 // enough.
 Status Engine::give_back_space() {
   check_disk_space();
-  if (!disk_full_.load(std::memory_order_relaxed)) {
+  if (disk_missing_bytes_.load(std::memory_order_relaxed) == 0) {
     jobs_at_shrink_ = UINT64_MAX;
     return {};
   }
   uint64_t jobs = 0;
+  uint64_t job_bytes = 0;
   {
     MutexLock lock(mutex_);
+    job_bytes = state_.job_bytes();
     for (const auto& [name, queue] : state_.queues()) {
       for (const uint64_t count : queue->counts) jobs += count;
     }
@@ -145,7 +147,7 @@ Status Engine::give_back_space() {
   jobs_at_shrink_ = jobs;
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
   if (!free.ok()) return {};
-  WQ_TRY(store_->shrink(free.value()));
+  WQ_TRY(store_->shrink(free.value(), job_bytes));
   check_disk_space();
   return {};
 }

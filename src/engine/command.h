@@ -48,7 +48,7 @@ enum class CommandType : uint16_t {
   batch_forget = 34,    // now_ms, batch
   cron_put = 35,        // now_ms, queue, name, row (a CronRow), cron.state
   cron_remove = 36,     // now_ms, name
-  cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots; may be none)
+  cron_fire = 37,       // now_ms, queue, name, cron, jobs (of its slots), ids (that go for them)
   dead_drop = 38,       // now_ms, queue, settles[i].{id,generation}: over the caps of the queue
   drop_oldest = 39,     // now_ms, queue, ids (ready jobs that go), jobs (that come in for them)
   rate_rebase = 28,     // now_ms, queue: its rate has seen a clock that was set back

@@ -94,6 +94,7 @@ Result<Queue*> Engine::queue_for(QueueId id) {
 Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   if (!failure_.ok()) return failure_;  // reads go on, changes do not
   const Bytes body = encoder_.command(command);
+  WQ_TRY(check_log_room(body.size()));
   WQ_TRY_SET(const Lsn lsn, log_->append(body));
   log_bytes_since_checkpoint_ += body.size();
   // Written under the mutex only, but for the reset; one that is lost costs a look.
@@ -206,20 +207,6 @@ Status Engine::wait_for_memory() {
   }
   waits_.for_memory_ms += (environment_.clock->mono_ns() - start_ns) / ns_per_ms;
   return {};
-}
-
-// Before anything is enqueued: room on the disk, in memory and in the log's buffer.
-Status Engine::wait_for_space() {
-  // A fast producer writes more than the reserve between two looks of the maintenance. Recycled
-  // segments take no new space, but what the checkpoints make of the log does.
-  const uint64_t reserve_bytes = options_.disk_reserve_bytes;
-  const uint64_t written_bytes = log_bytes_since_look_.load(std::memory_order_relaxed);
-  if (reserve_bytes != 0 && written_bytes > reserve_bytes / 16) check_disk_space();
-  const bool disk_full = disk_full_.load(std::memory_order_relaxed);
-  if (disk_full && !WQ_PLANTED(disk_reserve_ignored)) return disk_is_full();
-  const bool memory_full = memory_full_.load(std::memory_order_relaxed);
-  if (memory_full && !WQ_PLANTED(memory_limit_ignored)) WQ_TRY(wait_for_memory());
-  return log_->wait_for_room();
 }
 
 // The same for changes that may go on when the disk is short.

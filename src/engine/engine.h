@@ -64,10 +64,15 @@ struct EngineOptions {
   uint64_t disk_reserve_bytes = 64ull << 20;
   int64_t memory_window_ms = 50;
   uint64_t store_cache_bytes = 16ull << 20;
+  uint64_t store_buffer_bytes = 16ull << 20;  // see StoreOptions
   uint64_t lane_window = 4096;  // resident jobs at the head of each lane, once memory is short
   uint32_t events_max = 0;      // events kept for poll_events(), rounded up to a power of two
   uint64_t quota_bytes = 0;  // of the envelopes of all jobs; over it enqueue is refused; 0 = none
 };
+
+// What suits a file system of this size, all in all: on a small one the log's segments, their
+// number and the reserve are small enough that most of it is left for jobs.
+EngineOptions options_for_disk(uint64_t capacity_bytes);
 
 // What the engine stands on. `open_store` opens the cold side below the given directory.
 struct Environment {
@@ -598,6 +603,7 @@ class Engine {
   Status enter();  // CLOSED or ok; counts the call in either way
   void leave();
   Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
+  Status check_log_room(size_t record_bytes);
   void set_failure(std::string_view why) noexcept WQ_REQUIRES(mutex_);
   Status finish(Lsn lsn, CallOptions& call, Durability level);
   Durability level_for(const CallOptions& call, Durability standard) const {
@@ -823,7 +829,8 @@ class Engine {
   Status run_schedules();
   Status fire_schedule(std::string_view name, int64_t now_ms);
   Status commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
-                     std::span<const std::string> envelopes, int64_t now_ms) WQ_REQUIRES(mutex_);
+                     std::span<const std::string> envelopes, const std::vector<JobId>& dropped,
+                     int64_t now_ms) WQ_REQUIRES(mutex_);
 
   // ---- timers, refill, checkpoint (maintenance.cc, checkpoint.cc)
   struct Due {
@@ -877,7 +884,8 @@ class Engine {
   Status sweep_trash() WQ_REQUIRES(checkpoint_mutex_);
   Status give_back_space() WQ_REQUIRES(checkpoint_mutex_);
   void check_disk_space();
-  void prepare_spares();
+  bool prepare_spares();
+  uint64_t room_left(uint64_t free_bytes);
   struct BackupSource;
   Status hold_for_backup(BackupSource& source);
   Status copy_log(BackupSource& source, const std::string& directory, FileCopier& copier,
@@ -962,7 +970,7 @@ class Engine {
   std::atomic<bool> closed_{false};
   std::atomic<bool> packs_{false};        // a queue is, or was, configured to pack payloads
   std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
-  std::atomic<bool> disk_full_{false};    // free space is below the reserve
+  std::atomic<uint64_t> disk_missing_bytes_{0};  // of the reserve: what has to become free
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 
   CompletionRegistry completions_;

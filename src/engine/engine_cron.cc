@@ -315,7 +315,8 @@ Result<CronPage> Engine::cron_list(QueueId queue, std::string_view after, size_t
 // ---- runs
 
 bool Engine::cron_may_run() const {
-  return !state_.importing && failure_.ok() && !disk_full_.load(std::memory_order_relaxed);
+  return !state_.importing && failure_.ok() &&
+         disk_missing_bytes_.load(std::memory_order_relaxed) == 0;
 }
 
 bool Engine::cron_is_due() const {
@@ -379,20 +380,20 @@ Status Engine::fire_schedule(std::string_view name, int64_t now_ms) {
     if (fitting == 0) return refusal;
     WQ_TRY_SET(room, make_room(*queue, load, dropped));
   }
-  if (!dropped.empty()) {
-    WQ_TRY(commit(begin_enqueue(seen.queue, now_ms, dropped)).take_status());
-  }
-  return commit_fire(seen, plan, row, {envelopes.data(), fitting}, now_ms);
+  return commit_fire(seen, plan, row, {envelopes.data(), fitting}, dropped, now_ms);
 }
 
+// `dropped`: the jobs that go for the new ones.
 Status Engine::commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
-                           std::span<const std::string> envelopes, int64_t now_ms) {
+                           std::span<const std::string> envelopes,
+                           const std::vector<JobId>& dropped, int64_t now_ms) {
   Schedule* schedule = state_.cron.find(seen.name);
   const bool takes_jobs = !envelopes.empty();
   const size_t running = takes_jobs ? envelopes.size() : plan.slots.size();
   Command& command = begin(CommandType::cron_fire, now_ms);
   command.queue = seen.queue;
   command.name = seen.name;
+  command.ids = dropped;
   command.cron.slot_ms = seen.state.next_due_ms;
   CronState& after = command.cron.state = seen.state;
   const bool all = running == plan.slots.size();
@@ -407,7 +408,7 @@ Status Engine::commit_fire(const CronSnapshot& seen, const CronPlan& plan, const
   }
   after.fired += command.jobs.size();
   if (WQ_PLANTED(cron_next_in_its_own_record) && takes_jobs) {
-    command.type = CommandType::enqueue;
+    command.type = dropped.empty() ? CommandType::enqueue : CommandType::drop_oldest;
     state_.cron.set(schedule, after);
   }
   return commit(command).take_status();

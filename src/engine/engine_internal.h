@@ -49,12 +49,6 @@ class Engine::CallGuard {
   Status status_;
 };
 
-inline Status disk_is_full() {
-  return Status(Code::no_space,
-                "free space on the disk is below the reserve; leases and settles go on, free some "
-                "space to enqueue again");
-}
-
 inline Status import_is_open() {
   return Status(Code::conflict,
                 "an import into this store is not finished; if it was interrupted, remove the "

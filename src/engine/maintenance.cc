@@ -336,7 +336,12 @@ void Engine::maintenance_loop() {
       next_disk_check_ns = now_ns + sleep_ms_max * ns_per_ms;
       lock.unlock();
       check_disk_space();
-      prepare_spares();
+      bool more_spares = true;
+      while (more_spares) {
+        more_spares = prepare_spares();
+        const MutexLock look(mutex_);
+        more_spares &= !stopping_;
+      }
       lock.lock();
       continue;
     }
@@ -356,6 +361,8 @@ void Engine::maintenance_loop() {
       lock.unlock();
       note_failure(more.status()).ignore("kept as the state of the store");
       lock.lock();
+      // Short of room or memory: that does not change at once.
+      if (!stopping_) maintenance_wake_.wait_for_ns(mutex_, sleep_ms_max * ns_per_ms);
       continue;
     }
     if (more.value()) {
@@ -403,37 +410,6 @@ void Engine::checkpoint_loop() {
   }
 }
 
-// Not on a disk that is short: what is left is for what must go on.
-void Engine::prepare_spares() {
-  while (!disk_full_.load(std::memory_order_relaxed)) {
-    const Result<bool> more = log_->prepare_spares();
-    if (!more.ok() || !more.value()) return;  // no room for spares is no failure: rotation copes
-    MutexLock lock(mutex_);
-    if (stopping_) return;
-  }
-}
-
-void Engine::check_disk_space() {
-  log_bytes_since_look_.store(0, std::memory_order_relaxed);
-  const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
-  if (!free.ok()) return;
-  disk_full_.store(free.value() < options_.disk_reserve_bytes);
-  {
-    MutexLock lock(mutex_);
-    if (checkpoint_postponed_ && !checkpoint_wanted_) {  // there may be room by now
-      checkpoint_wanted_ = true;
-      checkpoint_wake_.notify_one();
-    }
-  }
-  if (free.value() >= options_.disk_reserve_bytes || log_->stats().segments_live <= 1) return;
-  // The reserve is for the log of what makes the store smaller. Each small record that is waited
-  // for takes a block of it, so the log is cut long before its usual length.
-  MutexLock lock(mutex_);
-  if (checkpoint_wanted_ || log_->last_lsn() == applied_lsn_) return;
-  checkpoint_wanted_ = true;
-  checkpoint_wake_.notify_one();
-}
-
 Result<int64_t> Engine::tick() {
   WQ_ENTER();
   if (options_.threads) {
@@ -449,11 +425,7 @@ Result<int64_t> Engine::tick() {
   }
   WQ_TRY(run_schedules());
   WQ_TRY(log_->run_flusher(0));
-  bool spares_left = false;
-  if (!disk_full_.load(std::memory_order_relaxed)) {
-    const Result<bool> spares = log_->prepare_spares();
-    spares_left = spares.ok() && spares.value();  // as in prepare_spares()
-  }
+  const bool spares_left = prepare_spares();
   if (checkpoint_due) {
     Status done = run_checkpoint();
     if (done.code() != Code::no_space) WQ_TRY(std::move(done));  // it goes on when there is room

@@ -230,7 +230,7 @@ constexpr uint32_t row_command_fields(CommandType type) {
     case CommandType::cron_remove:
       return field_name;
     case CommandType::cron_fire:
-      return field_queue | field_name | field_cron | field_jobs;
+      return field_queue | field_name | field_cron | field_jobs | field_ids;
     default:
       return field_of_no_command;
   }
@@ -329,7 +329,8 @@ const char* check_command(const Command& command) {
       (command.type == CommandType::drop_oldest || command.type == CommandType::cron_fire) &&
       command.jobs.empty();
   if (!reason && (fields & field_jobs) && !jobs_optional) reason = check_jobs(command.jobs);
-  if (!reason && (fields & field_ids)) reason = check_ids(command.ids);
+  const bool ids_optional = command.type == CommandType::cron_fire && command.ids.empty();
+  if (!reason && (fields & field_ids) && !ids_optional) reason = check_ids(command.ids);
   if (!reason && (fields & field_groups)) reason = check_groups(command);
   if (!reason && (fields & field_first_generation)) reason = check_first_generation(command);
   if (!reason && (fields & field_tokens)) reason = check_settles(command);

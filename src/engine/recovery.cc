@@ -144,6 +144,9 @@ Status Engine::open_store() {
   while (!opened.ok() && opened.status().code() == Code::no_space && log_->drop_spare()) {
     opened = environment_.open_store(store_options());
   }
+  if (opened.status().code() == Code::no_space) {
+    return Status(Code::no_space, opened.status().message() + "; free some space, then open again");
+  }
   if (!opened.ok()) return opened.take_status();
   store_ = std::move(opened).value();
   return {};
@@ -154,6 +157,7 @@ StoreOptions Engine::store_options() const {
   store_options.directory = options_.directory + "/db";
   store_options.temp_directory = options_.directory + "/tmp";
   store_options.cache_bytes = options_.store_cache_bytes;
+  store_options.buffer_bytes = options_.store_buffer_bytes;
   return store_options;
 }
 
@@ -335,6 +339,7 @@ Status Engine::make_resident(const Command& command) {
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       return make_batches_known(command);
     case CommandType::drop_oldest:
+    case CommandType::cron_fire:
       for (const JobId id : command.ids) WQ_TRY(make_job_resident(id));
       WQ_TRY(make_batches_known(command));
       return make_keys_known(command);

@@ -55,11 +55,12 @@ void Salvager::take_schedules() {
 
 void Salvager::on_cron(const Command& command, Lsn lsn) {
   const bool known = state_.cron.find(command.name) != nullptr;
-  if (command.type == CommandType::cron_fire && !command.jobs.empty()) {
-    Command enqueue = single(command);
-    enqueue.type = CommandType::enqueue;
-    enqueue.jobs = command.jobs;
-    on_enqueue(enqueue, lsn);
+  if (command.type == CommandType::cron_fire && !(command.jobs.empty() && command.ids.empty())) {
+    Command jobs = single(command);
+    jobs.type = command.ids.empty() ? CommandType::enqueue : CommandType::drop_oldest;
+    jobs.jobs = command.jobs;
+    jobs.ids = command.ids;
+    take(jobs, lsn);
   }
   if (lsn <= applied_lsn_ && cold_.is_whole(Family::cron)) return;
   if (command.type == CommandType::cron_put) {

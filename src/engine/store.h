@@ -118,8 +118,9 @@ class Store {
   virtual Result<std::unique_ptr<HeldFiles>> hold_files() = 0;
 
   // For a disk that is short: gives back what rows that are gone still occupy, if no more than a
-  // part of `free_bytes` is needed for it meanwhile. Costs a rewrite of what is left.
-  virtual Status shrink(uint64_t /*free_bytes*/) { return {}; }
+  // part of `free_bytes` is needed for it meanwhile. Costs a rewrite of what is left, of which jobs
+  // are about `job_bytes`.
+  virtual Status shrink(uint64_t /*free_bytes*/, uint64_t /*job_bytes*/) { return {}; }
 
   // The first background failure, for ever after; ok before.
   virtual Status failure() const = 0;
@@ -131,6 +132,8 @@ struct StoreOptions {
   std::string directory;       // "<store>/db"
   std::string temp_directory;  // "<store>/tmp": SST files under construction; emptied at open
   uint64_t cache_bytes = 16ull << 20;  // all blocks, indexes and filters together
+  // Rows in memory until they become files; the sizes of files and of RocksDB's log follow from it.
+  uint64_t buffer_bytes = 16ull << 20;
   bool create = true;
   bool read_only = false;  // no write of any kind, also no LOG or LOCK file
   // A checkpoint of more rows goes by ingestion, a smaller one by a batch; measured in

@@ -122,9 +122,9 @@ class GuardedStore final : public Store {
     WQ_TRY_SET(std::unique_ptr<HeldFiles> held, store_->hold_files());
     return std::unique_ptr<HeldFiles>(std::make_unique<GuardedFiles>(std::move(held)));
   }
-  Status shrink(uint64_t free_bytes) override {
+  Status shrink(uint64_t free_bytes, uint64_t job_bytes) override {
     const GateStay stay;
-    return stay.ok() ? store_->shrink(free_bytes) : stay.status();
+    return stay.ok() ? store_->shrink(free_bytes, job_bytes) : stay.status();
   }
   Status failure() const override { return store_->failure(); }
   StoreStats stats() const override {

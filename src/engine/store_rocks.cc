@@ -191,7 +191,9 @@ class RocksStore final : public Store {
 
   Status reclaim(Family family, std::string_view begin, std::string_view end) override;
   Result<std::unique_ptr<HeldFiles>> hold_files() override;
-  Status shrink(uint64_t free_bytes) override;
+  Status shrink(uint64_t free_bytes, uint64_t job_bytes) override;
+  uint64_t file_bytes(Family family) const;
+  uint64_t memtable_bytes() const;
   Status failure() const override { return core_.latch->get(); }
   StoreStats stats() const override;
   Status close() override;
@@ -271,7 +273,8 @@ std::vector<rocksdb::ColumnFamilyDescriptor> RocksStore::family_descriptors() co
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (size_t i = 0; i < family_count; ++i) {
     const auto family = static_cast<Family>(i);
-    families.emplace_back(family_name(family), rocks_family_options(family, core_.cache));
+    families.emplace_back(family_name(family),
+                          rocks_family_options(family, core_.options.buffer_bytes, core_.cache));
   }
   return families;
 }
@@ -291,7 +294,8 @@ Status RocksStore::create_database(const rocksdb::DBOptions& db_options) {
   WQ_TRY(make_private_directory(core_.options, core_.options.directory));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::ColumnFamilyDescriptor default_family(
-      rocksdb::kDefaultColumnFamilyName, rocks_family_options(Family::meta, core_.cache));
+      rocksdb::kDefaultColumnFamilyName,
+      rocks_family_options(Family::meta, core_.options.buffer_bytes, core_.cache));
   WQ_TRY(keep_database(rocksdb::DB::Open(db_options, core_.options.directory, {default_family},
                                          &handles, &core_.db)));
   default_handle_ = handles.front();
@@ -316,8 +320,9 @@ Status RocksStore::sync_parent() const {
 // Families that a crash left out of the creation are made here.
 Status RocksStore::open_database(const rocksdb::DBOptions& db_options) {
   std::vector<rocksdb::ColumnFamilyDescriptor> families = family_descriptors();
-  families.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                        rocks_family_options(Family::meta, core_.cache));
+  families.emplace_back(
+      rocksdb::kDefaultColumnFamilyName,
+      rocks_family_options(Family::meta, core_.options.buffer_bytes, core_.cache));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const std::string& directory = core_.options.directory;
   WQ_TRY(keep_database(
@@ -400,18 +405,30 @@ Result<std::unique_ptr<HeldFiles>> RocksStore::hold_files() {
   return std::unique_ptr<HeldFiles>(std::move(held));
 }
 
+uint64_t RocksStore::file_bytes(Family family) const {
+  rocksdb::ColumnFamilyMetaData meta;
+  core_.db->GetColumnFamilyMetaData(core_.handle(family), &meta);
+  return meta.size + meta.blob_file_size;
+}
+
+uint64_t RocksStore::memtable_bytes() const {
+  uint64_t sum = 0;
+  core_.db->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &sum);
+  return sum;
+}
+
 // RocksDB keeps its log until the memtables are full, and blobs until a compaction meets the
 // tombstones of their rows: on a disk that is short neither may ever come. What is to be written
 // has to fit with ease, as a failing flush is the end of the database.
-Status RocksStore::shrink(uint64_t free_bytes) {
+Status RocksStore::shrink(uint64_t free_bytes, uint64_t job_bytes) {
   WQ_TRY(writable());
-  const StoreStats before = stats();
-  if (before.memory_bytes > free_bytes / 2) return {};
+  if (memtable_bytes() > free_bytes / 2) return {};
   const std::vector<rocksdb::ColumnFamilyHandle*> handles(std::begin(core_.handles),
                                                           std::end(core_.handles));
   WQ_TRY(status_from_rocks(core_.db->Flush(rocksdb::FlushOptions(), handles), "flush"));
   core_.wal_in_use = false;
-  if (stats().file_bytes > free_bytes / 2) return {};
+  const uint64_t live_bytes = stats().file_bytes - file_bytes(Family::job) + job_bytes;
+  if (live_bytes > free_bytes / 2) return {};
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
   options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;

@@ -128,7 +128,9 @@ class FamilyFiles {
   // Decides whether `key` still belongs to the current file.
   Status make_room(std::string_view key) {
     const bool fresh = map_.is_fresh(key);
-    bool cut = !writer_ || writer_->FileSize() >= rocks_file_bytes(family_) || fresh != fresh_;
+    bool cut = !writer_ ||
+               writer_->FileSize() >= rocks_file_bytes(family_, core_.options.buffer_bytes) ||
+               fresh != fresh_;
     if (!cut && gap_cuts_ < gap_cuts_max && map_.gap_spans_file(last_, key)) {
       ++gap_cuts_;
       cut = true;

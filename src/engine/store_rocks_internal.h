@@ -114,7 +114,7 @@ std::string readable_rocks_text(std::string text);
 rocksdb::Env& rocks_env(const StoreOptions& options);
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
                                     const std::shared_ptr<FailureLatch>& latch);
-rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
+rocksdb::ColumnFamilyOptions rocks_family_options(Family family, uint64_t buffer_bytes,
                                                   const std::shared_ptr<rocksdb::Cache>& cache);
 // ---- store_guarded.cc
 
@@ -133,7 +133,7 @@ Status check_current_manifest(rocksdb::Env& env, const std::string& directory);
 
 std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes);
 // Where one file of a family ends and the next begins.
-uint64_t rocks_file_bytes(Family family);
+uint64_t rocks_file_bytes(Family family, uint64_t buffer_bytes);
 
 // ---- store_rocks_checkpoint.cc
 

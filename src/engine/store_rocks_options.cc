@@ -26,12 +26,6 @@ constexpr uint64_t kib = 1024;
 constexpr uint64_t mib = 1024 * kib;
 
 constexpr int open_files_max = 256;
-constexpr uint64_t index_buffer_bytes = 4 * mib;
-constexpr uint64_t job_buffer_bytes = 8 * mib;
-constexpr uint64_t all_buffers_bytes = 16 * mib;
-constexpr uint64_t index_file_bytes = 8 * mib;
-constexpr uint64_t job_file_bytes = 64 * mib;
-constexpr uint64_t wal_bytes_max = 32 * mib;
 constexpr uint64_t manifest_bytes_max = 16 * mib;
 constexpr uint64_t blob_bytes_min = 4 * kib;
 // A file with this many tombstones among so many neighbours is compacted though it need not be.
@@ -153,8 +147,8 @@ std::shared_ptr<rocksdb::Cache> make_rocks_cache(uint64_t cache_bytes) {
   return rocksdb::NewLRUCache(options);
 }
 
-uint64_t rocks_file_bytes(Family family) {
-  return family == Family::job ? job_file_bytes : index_file_bytes;
+uint64_t rocks_file_bytes(Family family, uint64_t buffer_bytes) {
+  return family == Family::job ? buffer_bytes * 4 : buffer_bytes / 2;
 }
 
 rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
@@ -170,8 +164,8 @@ rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
   db.max_open_files = open_files_max;
   db.max_background_jobs = 2;
   db.max_subcompactions = 1;
-  db.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(all_buffers_bytes);
-  db.max_total_wal_size = wal_bytes_max;
+  db.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(options.buffer_bytes);
+  db.max_total_wal_size = options.buffer_bytes * 2;
   db.max_manifest_file_size = manifest_bytes_max;
   db.bytes_per_sync = 1 * mib;
   db.compaction_readahead_size = 256 * kib;
@@ -185,16 +179,16 @@ rocksdb::DBOptions rocks_db_options(const StoreOptions& options,
   return db;
 }
 
-rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
+rocksdb::ColumnFamilyOptions rocks_family_options(Family family, uint64_t buffer_bytes,
                                                   const std::shared_ptr<rocksdb::Cache>& cache) {
   const bool job = family == Family::job;
   rocksdb::ColumnFamilyOptions options;
   options.compaction_style = rocksdb::kCompactionStyleLevel;
   options.level_compaction_dynamic_level_bytes = true;
-  options.write_buffer_size = job ? job_buffer_bytes : index_buffer_bytes;
+  options.write_buffer_size = buffer_bytes / (job ? 2 : 4);
   options.arena_block_size = 64 * kib;  // eleven families: small ones shall stay small
-  options.target_file_size_base = rocks_file_bytes(family);
-  options.max_bytes_for_level_base = 4 * rocks_file_bytes(family);
+  options.target_file_size_base = rocks_file_bytes(family, buffer_bytes);
+  options.max_bytes_for_level_base = 4 * rocks_file_bytes(family, buffer_bytes);
   options.compression = rocksdb::kLZ4Compression;
   options.bottommost_compression = rocksdb::kLZ4Compression;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(family, cache)));
@@ -206,7 +200,7 @@ rocksdb::ColumnFamilyOptions rocks_family_options(Family family,
     // Compaction moves a large payload out of its way once, and never again.
     options.enable_blob_files = true;
     options.min_blob_size = blob_bytes_min;
-    options.blob_file_size = job_file_bytes;
+    options.blob_file_size = rocks_file_bytes(family, buffer_bytes);
     options.blob_compression_type = rocksdb::kLZ4Compression;
     options.enable_blob_garbage_collection = true;
   }

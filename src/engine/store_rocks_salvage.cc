@@ -279,8 +279,8 @@ Status SalvageStore::open(rocksdb::DBOptions options,
   WQ_TRY(status_from_rocks(rocksdb::DB::ListColumnFamilies(options, scratch_, &names), "manifest"));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& name : names) {
-    families.emplace_back(name,
-                          rocks_family_options(family_of(name).value_or(Family::meta), cache));
+    families.emplace_back(name, rocks_family_options(family_of(name).value_or(Family::meta),
+                                                     StoreOptions().buffer_bytes, cache));
   }
   // What an open that failed has put there is not to be trusted.
   rocksdb::DB* db = nullptr;
@@ -308,7 +308,8 @@ void SalvageStore::find_missing_families() {
 }
 
 rocksdb::Options SalvageStore::table_options() const {
-  return rocksdb::Options(db_->GetDBOptions(), rocks_family_options(Family::job, nullptr));
+  return rocksdb::Options(db_->GetDBOptions(),
+                          rocks_family_options(Family::job, StoreOptions().buffer_bytes, nullptr));
 }
 
 std::vector<Table> SalvageStore::tables_of(const std::string& family) const {
@@ -446,10 +447,11 @@ SalvagedStore open_tables_of_rocks_store(const std::string& directory, const std
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (size_t i = 0; i < family_count; ++i) {
       const auto family = static_cast<Family>(i);
-      families.emplace_back(family_name(family), rocks_family_options(family, cache));
+      families.emplace_back(family_name(family),
+                            rocks_family_options(family, StoreOptions().buffer_bytes, cache));
     }
     families.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                          rocks_family_options(Family::meta, cache));
+                          rocks_family_options(Family::meta, StoreOptions().buffer_bytes, cache));
     WQ_TRY(status_from_rocks(rocksdb::RepairDB(scratch, options, families), "repair"));
     WQ_TRY_SET(out.store, try_open(scratch, true, cache));
     return {};

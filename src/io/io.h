@@ -110,6 +110,8 @@ class Io {
 
   // Room left for this user on the file system of the path.
   virtual Result<uint64_t> free_bytes(const std::string& path) = 0;
+  // How large that file system is, all in all.
+  virtual Result<uint64_t> capacity_bytes(const std::string& path) = 0;
   // "nfs", "cifs", ... where locks and barriers can not be relied on; empty for a local one.
   virtual Result<std::string> network_file_system(const std::string& path) = 0;
   // One opener per directory, across processes and within this one. LOCKED names the owner's pid.

@@ -104,11 +104,18 @@ class Log {
   // Releases segments whose records are all below `lsn`; they are recycled, not deleted.
   virtual Status trim(Lsn lsn) = 0;
 
-  // Background work: zero-fills spare segments until the configured number is there. Does at most
-  // one step of a few MiB per call; true = more to do.
-  virtual Result<bool> prepare_spares() = 0;
+  // What the disk must have free so that the log can write what it has buffered and one record more
+  // of `body_bytes`; 0 while all of that goes into segments made ahead of time, which is the rule.
+  // For who is about to append: a write that finds no room is the end of the log.
+  virtual uint64_t room_wanted(size_t body_bytes) const = 0;
 
-  // Deletes a spare segment, for its space. False: there was none.
+  // Background work: zero-fills spare segments until the configured number is there, and begins
+  // none that needs more than `room_bytes`. Does at most one step of a few MiB per call; true =
+  // more to do.
+  virtual Result<bool> prepare_spares(uint64_t room_bytes = UINT64_MAX) = 0;
+
+  // Deletes a spare segment, for its space. False: there was none that the records appended so far
+  // do without.
   virtual bool drop_spare() = 0;
 
   virtual LogStats stats() const = 0;

@@ -189,6 +189,12 @@ Result<uint64_t> PosixIo::free_bytes(const std::string& path) {
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
+Result<uint64_t> PosixIo::capacity_bytes(const std::string& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0) return errno_status(path, "statvfs");
+  return static_cast<uint64_t>(info.f_blocks) * info.f_frsize;
+}
+
 Result<std::string> PosixIo::network_file_system(const std::string& path) {
   struct statfs info {};
   if (::statfs(path.c_str(), &info) != 0) return errno_status(path, "statfs");

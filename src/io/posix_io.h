@@ -41,6 +41,7 @@ class PosixIo : public Io {
   Status remove_dir(const std::string& path) override;
   Status sync_dir(const std::string& directory) override;
   Result<uint64_t> free_bytes(const std::string& path) override;
+  Result<uint64_t> capacity_bytes(const std::string& path) override;
   Result<std::string> network_file_system(const std::string& path) override;
   Result<std::unique_ptr<DirLock>> lock_dir(const std::string& directory) override;
 };

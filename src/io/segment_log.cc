@@ -321,15 +321,43 @@ Status SegmentLogImpl::trim(Lsn lsn) {
   return status;
 }
 
-Result<bool> SegmentLogImpl::prepare_spares() {
+// Segments up to this one that buffered frames are for and that no file was begun for.
+uint64_t SegmentLogImpl::segments_planned(uint64_t newest_seq) const {
+  const uint64_t begun_seq = live_.empty() ? 0 : live_.back().seq;
+  return newest_seq > begun_seq ? newest_seq - begun_seq : 0;
+}
+
+uint64_t SegmentLogImpl::room_wanted(size_t body_bytes) const {
+  // The header of a segment, the padding of groups, and what the file system needs for a name.
+  constexpr uint64_t margin_bytes = 64 << 10;
+  const uint64_t frame = frame_bytes(body_bytes);
+  MutexLock lock(mutex_);
+  const bool fits = place_.offset + frame <= place_.segment_bytes;
+  const bool unused = place_.offset == segment_header_bytes;
+  const uint64_t seq = fits || unused ? place_.seq : place_.seq + 1;
+  const uint64_t planned = segments_planned(seq);
+  const bool own_file = segment_header_bytes + frame > options_.segment_bytes ||
+                        (fits && place_.segment_bytes != options_.segment_bytes);
+  const bool made_ahead = planned == 0 ? seq != growing_seq_ : spares_->ready() >= planned;
+  if (made_ahead && !own_file) return 0;
+  return active_.bytes() + flight_bytes_ + frame + margin_bytes;
+}
+
+Result<bool> SegmentLogImpl::prepare_spares(uint64_t room_bytes) {
   WQ_TRY(failure());
-  auto more = spares_->prepare_step();
+  auto more = spares_->prepare_step(room_bytes);
   check_directory();
   return more;
 }
 
 bool SegmentLogImpl::drop_spare() {
-  const std::optional<SpareFile> spare = spares_->take();
+  std::optional<SpareFile> spare;
+  {
+    MutexLock lock(mutex_);
+    const bool has_frames = place_.offset > segment_header_bytes;
+    const uint64_t planned = segments_planned(has_frames ? place_.seq : place_.seq - 1);
+    if (spares_->ready() > planned) spare = spares_->take();
+  }
   return spare && io_.unlink(spare->path).ok();
 }
 

@@ -76,7 +76,8 @@ class SegmentLogImpl final : public SegmentLog {
   void let_go() override;
   Status read(Lsn from, Lsn to, const std::function<Status(Lsn, Bytes)>& visit) override;
   Status trim(Lsn lsn) override;
-  Result<bool> prepare_spares() override;
+  uint64_t room_wanted(size_t body_bytes) const override;
+  Result<bool> prepare_spares(uint64_t room_bytes) override;
   bool drop_spare() override;
   LogStats stats() const override;
   Status close() override;
@@ -91,6 +92,7 @@ class SegmentLogImpl final : public SegmentLog {
   void plan_segment(uint64_t seq, uint64_t segment_bytes) WQ_REQUIRES(mutex_);
   void make_place(uint64_t frame) WQ_REQUIRES(mutex_);
   void leave_growing_segment() WQ_REQUIRES(mutex_);
+  uint64_t segments_planned(uint64_t newest_seq) const WQ_REQUIRES(mutex_);
   void want(Lsn lsn, Durability level) WQ_REQUIRES(mutex_);
   bool wants_unmet() const WQ_REQUIRES(mutex_);
   bool flush_is_due(int64_t now_ns) const WQ_REQUIRES(mutex_);

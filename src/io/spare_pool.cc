@@ -68,14 +68,14 @@ std::optional<SpareFile> SparePool::take() {
   return spare;
 }
 
-// A segment that was left early and grew until then is no cheaper to write to than a new file. What
-// is missing behind the last frame of a full one is no matter.
+// One that grew while it was written to has holes, at least behind its last frame: a write into
+// those is dear, and finds no room on a full disk.
 Result<bool> SparePool::fit_for_spare(const std::string& path) {
   WQ_TRY_SET(const auto file, io_.open(path, OpenMode::read));
   WQ_TRY_SET(const uint64_t bytes, file->size());
   if (bytes != options_.segment_bytes) return false;
   WQ_TRY_SET(const uint64_t allocated_bytes, file->allocated_bytes());
-  return allocated_bytes >= bytes - bytes / 8;
+  return allocated_bytes >= bytes;
 }
 
 Status SparePool::recycle(const std::vector<std::string>& paths) {
@@ -135,11 +135,11 @@ Result<bool> SparePool::zero_step(IoQueue& queue) {
   return ready() < options_.prepared_max;
 }
 
-Result<bool> SparePool::prepare_step() {
+Result<bool> SparePool::prepare_step(uint64_t room_bytes) {
   MutexLock work(work_mutex_);
   WQ_TRY(directory_failure());
   if (unfinished_ == nullptr) {
-    if (ready() >= options_.prepared_max) return false;
+    if (ready() >= options_.prepared_max || room_bytes < options_.segment_bytes) return false;
     WQ_TRY(begin_spare());
   }
   // A queue per step: steps are rare, and an idle store keeps no ring for them.

@@ -44,7 +44,7 @@ class SparePool {
   Status recycle(const std::vector<std::string>& paths);
 
   // Writes the next few MiB of zeros; true = more to do. NO_SPACE gives back what was begun.
-  Result<bool> prepare_step();
+  Result<bool> prepare_step(uint64_t room_bytes);
 
   uint64_t segment_bytes() const { return options_.segment_bytes; }
   uint64_t ready() const;

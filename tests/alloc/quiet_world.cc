@@ -110,6 +110,10 @@ class QuietIo final : public Io {
     const Quiet quiet;
     return inner_->free_bytes(path);
   }
+  Result<uint64_t> capacity_bytes(const std::string& path) override {
+    const Quiet quiet;
+    return inner_->capacity_bytes(path);
+  }
   Result<std::string> network_file_system(const std::string& path) override {
     const Quiet quiet;
     return inner_->network_file_system(path);
@@ -205,9 +209,9 @@ class QuietStore final : public Store {
     const Quiet quiet;
     return inner_->reclaim(family, begin, end);
   }
-  Status shrink(uint64_t free_bytes) override {
+  Status shrink(uint64_t free_bytes, uint64_t job_bytes) override {
     const Quiet quiet;
-    return inner_->shrink(free_bytes);
+    return inner_->shrink(free_bytes, job_bytes);
   }
   Result<std::unique_ptr<HeldFiles>> hold_files() override {
     const Quiet quiet;

@@ -180,6 +180,9 @@ class PointIo final : public Io {
     return status;
   }
   Result<uint64_t> free_bytes(const std::string& path) override { return inner_->free_bytes(path); }
+  Result<uint64_t> capacity_bytes(const std::string& path) override {
+    return inner_->capacity_bytes(path);
+  }
   Result<std::string> network_file_system(const std::string& path) override {
     return inner_->network_file_system(path);
   }

@@ -390,6 +390,27 @@ TEST_F(MovesTest, WhatADropSetsOffIsSalvaged) {
   expect_moved(source, path("new"));
 }
 
+// The job that takes the place is of the batch that ends without it.
+TEST_F(MovesTest, ADropDoesNotEndABatchThatGoesOnInTheSameRecord) {
+  ASSERT_TRUE(harness_.open().ok());
+  QueueConfig config;
+  config.max_depth = 1;
+  config.full_policy = FullPolicy::drop_oldest;
+  const QueueId q = harness_.queue("q", config, config_max_depth | config_full_policy);
+  CallOptions call;
+  JobSpec member;
+  member.traits.batch = harness_.engine().batch_create({}, call).value();
+  harness_.enqueue(q, "dropped", member);
+  ASSERT_TRUE(harness_.engine().batch_seal(member.traits.batch, call).ok());
+  harness_.enqueue(q, "came", member);
+  EXPECT_EQ(harness_.engine().batch_status(member.traits.batch).value().pending, 1u);
+  stop();
+  const StoreFields source = fields_in(path("store"));
+  const SalvageReport report = salvage(path("store"));
+  EXPECT_EQ(report.damages, 0u) << told_;
+  expect_moved(source, path("new"));
+}
+
 TEST_F(MovesTest, AStoreThatIsOpenIsNotSalvaged) {
   ASSERT_TRUE(harness_.open().ok());
   const SalvageOptions salvage_options{harness_.directory(), "", path("scratch"),

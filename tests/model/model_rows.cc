@@ -93,7 +93,6 @@ bool Model::fire(const std::string& name, Now now) {
     dropped = std::move(more);
   }
   if (in.jobs == 0 && running != 0) return false;
-  drop(schedule.queue, dropped, now);
   schedule.missed += std::min(due, counted_max) - running;
   schedule.fired += in.jobs;
   const JobId first = next_id;
@@ -107,6 +106,7 @@ bool Model::fire(const std::string& name, Now now) {
     spec.headers.emplace_back("wq-slot-ms", std::to_string(slot_ms(i)));
     enqueue(schedule.queue, first + i, spec, now);
   }
+  drop(schedule.queue, dropped, now);
   schedule.last_slot_ms = in.jobs == 0 ? newest_ms : slot_ms(in.jobs - 1);
   schedule.next_due_ms = schedule.last_slot_ms + schedule.every_ms;
   return true;

@@ -49,9 +49,12 @@ TEST(FullDisk, OfSomebodyElsesFile) {
     ASSERT_EQ(filling.enqueue(), Code::ok);
     if (i % 100 == 0) filling.tick();
   }
-  const uint64_t free_bytes = disk.mount()->free_bytes(filling.harness().directory()).value();
-  disk.set_capacity(capacity_bytes - free_bytes);
-  filling.tick();
+  // What the store gives up for its own sake is taken as well.
+  for (uint64_t left_bytes = capacity_bytes, i = 0; i < 5; ++i) {
+    left_bytes -= disk.mount()->free_bytes(filling.harness().directory()).value();
+    disk.set_capacity(left_bytes);
+    filling.tick();
+  }
   EXPECT_EQ(filling.enqueue(), Code::no_space);
   while (filling.held() > 0 && !HasFatalFailure()) {
     filling.settle(20);
@@ -64,6 +67,71 @@ TEST(FullDisk, OfSomebodyElsesFile) {
   const Status checkpoint = filling.harness().engine().checkpoint();
   EXPECT_TRUE(checkpoint.ok()) << checkpoint.message();
   filling.expect_all_there();
+}
+
+// Somebody else takes the last byte of a disk on which no spare segment was ever made. Changes are
+// refused before the log has them, whatever they are, and go on when there is room again.
+TEST(FullDisk, OfALogThatGrows) {
+  HarnessOptions options = options_of(StoreKind::memory, 4 << 20, 0);
+  options.engine.spare_segments = 0;
+  EngineHarness harness(options);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  for (int i = 0; i < 10; ++i) harness.enqueue(q, "ready");
+  JobSpec later;
+  later.delay_ms = 1'000;
+  harness.enqueue(q, "delayed", later);
+  const auto leased = harness.lease(q, 2);
+  ASSERT_EQ(leased.size(), 2u);
+  ASSERT_TRUE(harness.engine().sync().ok());
+  SimDisk& disk = harness.disk();
+  constexpr uint64_t capacity_bytes = 96 << 20;
+  disk.set_capacity(capacity_bytes);
+  disk.set_capacity(capacity_bytes - disk.mount()->free_bytes(harness.directory()).value());
+  CallOptions call;
+  JobId id = 0;
+  EXPECT_EQ(harness.engine().enqueue(q, JobSpec(), call, id).code(), Code::no_space);
+  EXPECT_EQ(harness.ack(q, leased[0].id, leased[0].generation), Code::no_space);
+  LeaseRequest request;
+  request.queues = std::span(&q, 1);
+  std::vector<JobView> jobs;
+  EXPECT_EQ(harness.engine().lease(request, call, jobs).code(), Code::no_space);
+  harness.clock().advance(2'000);
+  EXPECT_EQ(harness.engine().tick().status().code(), Code::no_space);
+  EXPECT_FALSE(harness.engine().stats().poisoned);
+  EXPECT_TRUE(harness.engine().get(q, leased[1].id).ok());
+  harness.expect_sound();
+  disk.set_capacity(capacity_bytes);
+  harness.tick();
+  EXPECT_EQ(harness.ack(q, leased[0].id, leased[0].generation), Code::ok);
+  EXPECT_EQ(harness.lease(q, 100).size(), 9u);
+  ASSERT_TRUE(harness.kill_and_open().ok());
+  EXPECT_EQ(harness.engine().queue_stats(q).value().totals.acked, 1u);
+  harness.expect_sound();
+}
+
+// Half of the reserve may be spare segments, and those above that are given up: a store does not
+// keep itself from taking jobs.
+TEST(FullDisk, ItsOwnSparesAreAPartOfTheReserve) {
+  HarnessOptions options = options_of(StoreKind::memory, 4 << 20, 16 << 20);
+  options.engine.spare_segments = 4;
+  EngineHarness harness(options);
+  SimDisk& disk = harness.disk();
+  disk.set_capacity(30 << 20);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  while (harness.engine().tick().value() == 0) {
+  }
+  for (int i = 0; i < 10; ++i) harness.tick();
+  const uint64_t spares = harness.engine().stats().log.segments_spare;
+  EXPECT_GE(spares, 2u);
+  harness.enqueue(q, "there is room");
+  const uint64_t free_bytes = disk.mount()->free_bytes(harness.directory()).value();
+  EXPECT_LT(free_bytes, 16u << 20);
+  EXPECT_GE(free_bytes, 8u << 20);
+  disk.set_capacity((30 << 20) - free_bytes + (7 << 20));  // a MiB short, if it kept all of them
+  harness.tick();
+  EXPECT_LT(harness.engine().stats().log.segments_spare, spares);
 }
 
 // Not even a spare segment makes room: the checkpoint waits, settling goes on, and when there is

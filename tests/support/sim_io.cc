@@ -426,7 +426,10 @@ class SimFile final : public File {
     if (state_.stopped()) return status_from_errno(EIO, path_, "fstat");
     return static_cast<uint64_t>(state_.inodes[id_].cached.size());
   }
-  Result<uint64_t> allocated_bytes() override { return size(); }  // it has no holes
+  Result<uint64_t> allocated_bytes() override {
+    MutexLock lock(state_.mutex);
+    return state_.inodes[id_].blocks.size() * block_bytes;
+  }
   Status resize(uint64_t bytes) override {
     MutexLock lock(state_.mutex);
     if (const auto struck = state_.strike(sim_resize, path_)) {
@@ -608,6 +611,10 @@ class SimIo final : public Io {
     MutexLock lock(state_.mutex);
     const uint64_t used = state_.used_bytes();
     return state_.capacity > used ? state_.capacity - used : 0;
+  }
+  Result<uint64_t> capacity_bytes(const std::string&) override {
+    MutexLock lock(state_.mutex);
+    return state_.capacity;
   }
   Result<std::string> network_file_system(const std::string&) override { return std::string(); }
   Result<std::unique_ptr<DirLock>> lock_dir(const std::string& directory) override {

@@ -548,9 +548,9 @@ class SimRocks::SteppedStore final : public StoreWrapper {
     background_.run_all();
     return status;
   }
-  Status shrink(uint64_t free_bytes) override {
+  Status shrink(uint64_t free_bytes, uint64_t job_bytes) override {
     background_.set_waiting(true);  // it waits for compactions
-    Status status = StoreWrapper::shrink(free_bytes);
+    Status status = StoreWrapper::shrink(free_bytes, job_bytes);
     background_.set_waiting(false);
     background_.run_all();
     return status;

@@ -44,7 +44,9 @@ class StoreWrapper : public Store {
     return inner_->reclaim(family, begin, end);
   }
   Result<std::unique_ptr<HeldFiles>> hold_files() override { return inner_->hold_files(); }
-  Status shrink(uint64_t free_bytes) override { return inner_->shrink(free_bytes); }
+  Status shrink(uint64_t free_bytes, uint64_t job_bytes) override {
+    return inner_->shrink(free_bytes, job_bytes);
+  }
   Status failure() const override { return inner_->failure(); }
   StoreStats stats() const override { return inner_->stats(); }
   Status close() override { return inner_->close(); }

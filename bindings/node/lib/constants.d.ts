@@ -86,7 +86,7 @@ export declare const constants: Readonly<{
    */
   E_NO_KEY: -25;
   /**
-   * the disk is full or nearly full; settling and leasing go on
+   * the disk is nearly full; leases and settles go on while they can
    */
   E_NO_SPACE: -40;
   /**

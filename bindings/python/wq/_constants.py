@@ -71,7 +71,7 @@ E_READ_ONLY = -24
 #: no key of the store opens or seals the payload; see ENCRYPTION
 E_NO_KEY = -25
 
-#: the disk is full or nearly full; settling and leasing go on
+#: the disk is nearly full; leases and settles go on while they can
 E_NO_SPACE = -40
 
 #: the queue or store is at its limit

@@ -317,6 +317,28 @@ TEST_P(CronTest, AFullQueueTakesTheSlotsOnceItHasRoom) {
   EXPECT_EQ(slots(), "9 10");
 }
 
+// A crash can not come between the two.
+TEST_P(CronTest, ASlotAndWhatIsDroppedForItAreOneRecord) {
+  QueueConfig config;
+  config.max_depth = 1;
+  config.full_policy = FullPolicy::drop_oldest;
+  configure(config, config_max_depth | config_full_policy);
+  ASSERT_TRUE(put("m", "* * * * *").ok());
+  harness_.enqueue(queue_, "older");
+  checkpoint();
+  const Lsn before = harness_.engine().stats().last_lsn;
+  harness_.advance(minute_ms);
+  harness_.tick();
+  EXPECT_EQ(harness_.engine().stats().last_lsn, before + 1);
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(harness_.engine().queue_stats(queue_).value().totals.dropped, 1u);
+    EXPECT_EQ(state("m").fired, 1u);
+    harness_.expect_sound();
+    kill();
+  }
+  EXPECT_EQ(slots(), "1");
+}
+
 TEST_P(CronTest, ADeletedQueueTakesItsSchedulesAlong) {
   ASSERT_TRUE(put("stored", "* * * * *").ok());
   checkpoint();

@@ -272,6 +272,7 @@ void SampleMaker::add_result(SettleItem& ack) {
 void SampleMaker::add_cron(Command& out) {
   if (out.type == CommandType::cron_put) out.row = cron_row();
   const bool fires = out.type == CommandType::cron_fire;
+  if (fires && prng_.below(2) == 0) out.ids.clear();
   out.cron.slot_ms = fires ? 1 + time_ms() / 4 : 0;
   out.cron.state.last_slot_ms = out.cron.slot_ms + time_ms() / 4;
   out.cron.state.next_due_ms = prng_.below(4) == 0 ? 0 : out.cron.state.last_slot_ms + 1;
@@ -485,7 +486,7 @@ bool same_row_command(const Command& a, const Command& b) {
     case CommandType::cron_remove:
       return a.name == b.name;
     case CommandType::cron_fire:
-      return same_cron(a, b) && a.cron.slot_ms == b.cron.slot_ms &&
+      return same_cron(a, b) && a.cron.slot_ms == b.cron.slot_ms && a.ids == b.ids &&
              same_all(a.jobs, b.jobs, same_job);
     default:
       return false;

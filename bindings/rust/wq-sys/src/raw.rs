@@ -74,7 +74,7 @@ pub const WQ_E_READ_ONLY: i32 = -24;
 /// no key of the store opens or seals the payload; see ENCRYPTION
 pub const WQ_E_NO_KEY: i32 = -25;
 
-/// the disk is full or nearly full; settling and leasing go on
+/// the disk is nearly full; leases and settles go on while they can
 pub const WQ_E_NO_SPACE: i32 = -40;
 
 /// the queue or store is at its limit
@@ -791,11 +791,13 @@ pub struct wq_store_options {
     pub memory_budget_bytes: u64,
     /// 0: 16 MiB; up to 256 MiB
     pub payload_bytes_max: u64,
-    /// of the log; 0: 32 MiB; 16 KiB .. 1 GiB, a multiple of 4096
+    /// of the log; 16 KiB .. 1 GiB, a multiple of 4096; 0: 32 MiB, or a sixteenth of the file
+    /// system
     pub segment_bytes: u64,
-    /// log bytes that start a checkpoint; 0: 128 MiB
+    /// log bytes that start a checkpoint; 0: 128 MiB, or a quarter of the file system
     pub checkpoint_log_bytes: u64,
-    /// with less free, enqueue answers WQ_E_NO_SPACE; 0: 64 MiB
+    /// with less free, enqueue answers WQ_E_NO_SPACE; up to half of it may be spare segments; 0:
+    /// 64 MiB, or an eighth of the file system
     pub disk_reserve_bytes: u64,
     /// bound of the loss window of WQ_MEMORY; 0: 50; up to an hour
     pub memory_window_ms: i64,
@@ -5581,7 +5583,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID (unknown bit),
     /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5603,7 +5605,8 @@ extern "C" {
     /// declared again and starts clean; job ids and generations are not used again.
     ///
     /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (deleted already),
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5721,8 +5724,9 @@ extern "C" {
     /// Returns: WQ_OK with 1..max_jobs jobs in *batch; else *batch is NULL: WQ_EMPTY (after the
     /// wait); WQ_PAUSED, WQ_DISABLED (likewise, and every queue is); WQ_CANCELLED; WQ_E_INVALID
     /// (also queues of another store), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (a queue
-    /// is deleted), WQ_E_CLOSED (closed or shutting down), WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
+    /// is deleted), WQ_E_CLOSED (closed or shutting down), WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
+    /// (ENCRYPTION).
     /// Durability: by `call`; default WQ_PROCESS, so that attempts are counted when a worker
     /// kills its process.
     /// Thread: any.
@@ -5803,8 +5807,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE (the lease was settled, reclaimed, cancelled or cleared; nothing
     /// changed); WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id, another queue's
-    /// job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
+    /// job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default that of the queue. Lost with the machine at a weaker level
     /// than WQ_POWER, the job runs again.
     /// Thread: any.
@@ -5829,7 +5833,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
     /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5851,7 +5855,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
     /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5876,7 +5880,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE (nothing changed); WQ_E_INVALID, WQ_E_UNSUPPORTED,
     /// WQ_E_NOT_FOUND (no such id, another queue's job, or queue deleted), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5908,8 +5912,8 @@ extern "C" {
     /// Returns: WQ_OK (all extended); else the code of the first token that was not, the others
     /// being extended: WQ_STALE, WQ_CANCELLED, WQ_E_NOT_FOUND (no such id, another queue's job);
     /// or with nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
-    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_PROCESS.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5932,8 +5936,8 @@ extern "C" {
     /// place in max_running. Confirming a running job again sets its deadline anew.
     ///
     /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such id,
-    /// another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
-    /// WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -5957,8 +5961,8 @@ extern "C" {
     /// Returns: WQ_OK (all settled); else the code of the first item that was not, the others
     /// being settled: WQ_STALE, WQ_E_NOT_FOUND (no such id, another queue's job); or with
     /// nothing changed: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID (also n = 0),
-    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
+    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a result).
     /// Durability: by `call`; default that of the queue.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6050,7 +6054,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue:
     /// ended, removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the job is not in memory.
@@ -6071,8 +6076,8 @@ extern "C" {
     /// Returns: WQ_OK (also if nothing changed; then call->lsn is 0); WQ_CONFLICT (leased,
     /// running or dead; a nack with WQ_NACK_PRIORITY changes a held one); WQ_E_NOT_FOUND (no
     /// such job in this queue: ended, removed, another queue's, or queue deleted); WQ_E_INVALID
-    /// (priority), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// (priority), WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY,
+    /// WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the job is not in memory.
@@ -6095,7 +6100,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND
     /// (no such id, another queue's job, or queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_PROCESS.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6188,8 +6193,8 @@ extern "C" {
     /// Remove one dead letter for ever.
     ///
     /// Returns: WQ_OK; WQ_STALE (that entry is no more); WQ_E_NOT_FOUND (no such job in this
-    /// queue), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
-    /// WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// queue), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the job is not in memory.
@@ -6210,7 +6215,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK (also if there was none; then call->lsn is 0); WQ_E_INVALID,
     /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6376,7 +6381,7 @@ extern "C" {
     /// Returns: WQ_OK; else *job_id is 0: WQ_CONFLICT (it is dead: replay or remove it);
     /// WQ_E_NOT_FOUND (nobody holds it, or queue deleted); WQ_E_INVALID (also
     /// WQ_KEY_IDEMPOTENCY), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for disk reads if it is not in memory.
@@ -6398,7 +6403,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_STALE (the lease is held by this generation no more); WQ_E_NOT_FOUND
     /// (no such id, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6444,8 +6450,8 @@ extern "C" {
     /// once if nothing is. A second time changes nothing.
     ///
     /// Returns: WQ_OK; WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read.
@@ -6470,7 +6476,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK (also if it was cancelled before); WQ_CONFLICT (it is finished);
     /// WQ_E_NOT_FOUND (no such flow), WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for disk reads.
@@ -6594,8 +6600,8 @@ extern "C" {
     /// Remove a schedule. Jobs that it enqueued stay.
     ///
     /// Returns: WQ_OK; WQ_E_NOT_FOUND, WQ_CONFLICT (an unfinished import), WQ_E_INVALID,
-    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability.
@@ -6899,7 +6905,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_EMPTY (no such row); WQ_CONFLICT (the condition does not hold, or an
     /// unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+    /// WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the row is not in memory.
@@ -7028,8 +7035,8 @@ extern "C" {
     /// Give the lock up.
     ///
     /// Returns: WQ_OK; WQ_STALE (the owner does not have it; nothing changed); WQ_E_INVALID,
-    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO,
-    /// WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
+    /// WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_PROCESS.
     /// Thread: any.
     /// Blocks: as wq_kv_erase.
@@ -7387,8 +7394,8 @@ extern "C" {
     /// a store that is only half there is of no use, remove it and import again.
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (it has or had queues, or an import has begun); WQ_E_INVALID,
-    /// WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
+    /// WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: OK means that it survives power loss.
     /// Thread: any.
     /// Blocks: for one flush.
@@ -7408,8 +7415,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK with *queue set; else *queue is NULL: WQ_CONFLICT (no import has begun, or
     /// the name is there); WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (a
-    /// schedule).
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+    /// WQ_E_NO_KEY (a schedule).
     /// Durability: that of wq_import_end.
     /// Thread: any.
     /// Blocks: for disk I/O only.
@@ -7558,7 +7565,7 @@ extern "C" {
     /// End the import: the store is open for use.
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: OK means that all of the import survives power loss.
     /// Thread: any.
     /// Blocks: for one flush.
