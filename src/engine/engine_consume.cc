@@ -512,8 +512,13 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
     if (sealed.empty()) sealed.assign(items.begin(), items.end());
     WQ_TRY(seal_result(id, sealed[i], sealed_results.emplace_back()));
   }
+  uint64_t bytes = 0;
   if (!sealed.empty()) items = sealed;
   std::vector<std::string> cut_texts;  // long texts: their bytes stay where they are when it grows
+    bytes += counted_bytes(items[i]);
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, "result: those of this call have over 512 MiB together");
+    }
   Lsn lsn = 0;
   Durability level = Durability::power;
   {

@@ -1,0 +1,103 @@
+// Defects of the core that were found by reading it, each as the shortest way to see it again.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/keys.h"
+#include "engine/record.h"
+#include "engine/residency.h"
+#include "support/engine_harness.h"
+
+namespace wq {
+namespace {
+
+constexpr int64_t year_ms = int64_t{365} * 24 * 3600 * 1000;
+
+class FoundCore : public testing::Test {
+ protected:
+  // The content of the store is kept, to be looked at and to be damaged.
+  FoundCore() : harness_(options()) { EXPECT_TRUE(harness_.open().ok()); }
+  HarnessOptions options() {
+    HarnessOptions options;
+    options.wrap_store = [this](std::unique_ptr<Store> store,
+                                std::shared_ptr<MemStoreContent> content) {
+      content_ = std::move(content);
+      return store;
+    };
+    return options;
+  }
+  Engine& engine() { return harness_.engine(); }
+  Status push(QueueId q, const JobSpec& spec) {
+    CallOptions call;
+    JobId id = 0;
+    return engine().enqueue(q, spec, call, id);
+  }
+  Code fail_one(QueueId q) {
+    const auto jobs = harness_.lease(q);
+    if (jobs.empty()) return Code::empty;
+    SettleItem item;
+    item.kind = SettleKind::fail;
+    item.id = jobs[0].id;
+    item.generation = jobs[0].generation;
+    return harness_.settle(q, item);
+  }
+  size_t stored_rows(Family family) {
+    const auto store = open_mem_store(content_);
+    size_t rows = 0;
+    for (auto at = store.value()->scan(family, "", ""); at->valid(); at->next()) ++rows;
+    return rows;
+  }
+
+  std::shared_ptr<MemStoreContent> content_;
+  EngineHarness harness_;
+};
+
+// Results had no limit together: over 1 GiB of them broke a check of the record, which stopped the
+// store.
+TEST_F(FoundCore, TooManyResultsForOneRecordAreRefused) {
+  constexpr uint32_t count = 1'100;
+  const std::string result(result_bytes_max, 'r');
+  QueueConfig config;
+  config.keep_done_count = 1;
+  const QueueId q = harness_.queue("q", config, config_keep_done);
+  for (uint32_t i = 0; i < count; ++i) harness_.enqueue(q, "");
+  const auto jobs = harness_.lease(q, count);
+  ASSERT_EQ(jobs.size(), count);
+  std::vector<SettleItem> items(count);
+  std::vector<Code> codes(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    items[i].kind = SettleKind::ack;
+    items[i].id = jobs[i].id;
+    items[i].generation = jobs[i].generation;
+    items[i].result = result;
+  }
+  CallOptions call;
+  const Status status = engine().settle(q, items, call, codes);
+  EXPECT_EQ(status.code(), Code::too_large);
+  EXPECT_TRUE(status.message().starts_with("result:")) << status.message();
+  EXPECT_EQ(engine().settle(q, {items.data(), 1}, call, {codes.data(), 1}).code(), Code::ok);
+  EXPECT_EQ(codes[0], Code::ok);
+}
+
+// Headers of the jobs of chains counted for next to nothing: a call of over 1 GiB of them broke the
+// same check.
+TEST_F(FoundCore, TooManyHeadersForOneRecordAreRefused) {
+  const QueueId q = harness_.queue("q");
+  const std::string value(60'000, 'v');
+  const Header header{as_bytes("h"), as_bytes(value)};
+  std::vector<NextSpec> chain(100);
+  for (NextSpec& next : chain) next.job.headers = {&header, 1};
+  std::vector<JobSpec> specs(200);
+  for (JobSpec& spec : specs) spec.chain = chain;
+  CallOptions call;
+  const auto told = engine().enqueue_many(q, specs, false, call, {});
+  EXPECT_EQ(told.status().code(), Code::too_large);
+  EXPECT_EQ(engine().enqueue_many(q, {specs.data(), 2}, false, call, {}).value(), 2u);
+}
+
+}  // namespace
+}  // namespace wq
