@@ -678,6 +678,8 @@ class Engine {
   Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
 
   // ---- limits (engine_limits.cc)
+  bool leave_over_caps(Queue& queue, int64_t now_ms, DeadStep& step, bool& none_kept,
+                       uint64_t& low_seq) WQ_REQUIRES(mutex_);
   // What comes in by one change, and what leaves by the same one.
   struct Load {
     uint64_t jobs = 0;

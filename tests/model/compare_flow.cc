@@ -257,11 +257,10 @@ DueWork due_work(Engine& engine, Model& model, Now now) {
     }
   }
   for (const auto& [id, queue] : model.queues) {
-    const size_t over = Model::over_dead_caps(queue, now);
     std::vector<JobId> gone;
-    for (size_t i = 0; i < over; ++i) {
-      if (engine.get(id, queue.dead[i]).status().code() != Code::not_found) break;
-      gone.push_back(queue.dead[i]);
+    for (const JobId letter : Model::over_dead_caps(queue, now)) {
+      if (engine.get(id, letter).status().code() != Code::not_found) break;
+      gone.push_back(letter);
     }
     if (!gone.empty()) out.dead_dropped[id] = std::move(gone);
   }

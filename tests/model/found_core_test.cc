@@ -99,5 +99,52 @@ TEST_F(FoundCore, TooManyHeadersForOneRecordAreRefused) {
   EXPECT_EQ(engine().enqueue_many(q, {specs.data(), 2}, false, call, {}).value(), 2u);
 }
 
+// A letter that died while the clock was ahead kept all that died after it from their age.
+TEST_F(FoundCore, ALetterOfAnotherTimeHoldsUpNoOther) {
+  QueueConfig config;
+  config.dead_max_age_ms = 1'000;
+  const QueueId q = harness_.queue("q", config, config_dead_max_age_ms);
+  for (int i = 0; i < 3; ++i) harness_.enqueue(q, "");
+  harness_.clock().step_wall(year_ms);
+  ASSERT_EQ(fail_one(q), Code::ok);
+  harness_.clock().step_wall(-year_ms);
+  ASSERT_EQ(fail_one(q), Code::ok);
+  harness_.advance(500);
+  ASSERT_EQ(fail_one(q), Code::ok);
+  harness_.advance(500);
+  harness_.tick();
+  EXPECT_EQ(engine().queue_stats(q).value().totals.dead_dropped, 1u);
+  harness_.advance(500);
+  harness_.tick();
+  EXPECT_EQ(engine().queue_stats(q).value().totals.dead_dropped, 2u);
+  harness_.advance(year_ms);
+  harness_.tick();
+  EXPECT_EQ(engine().queue_stats(q).value().totals.dead_dropped, 3u);
+  harness_.expect_sound();
+}
+
+// And a job that was done then kept the rows of all behind it in the store.
+TEST_F(FoundCore, ADoneJobOfAnotherTimeKeepsNoOther) {
+  QueueConfig config;
+  config.keep_done_age_ms = 1'000;
+  const QueueId q = harness_.queue("q", config, config_keep_done);
+  const auto work = [&] {
+    harness_.enqueue(q, "");
+    const auto jobs = harness_.lease(q);
+    ASSERT_EQ(harness_.ack(q, jobs.at(0).id, jobs.at(0).generation), Code::ok);
+  };
+  harness_.clock().step_wall(year_ms);
+  work();
+  harness_.clock().step_wall(-year_ms);
+  for (int i = 0; i < 5; ++i) work();
+  ASSERT_TRUE(engine().checkpoint().ok());
+  EXPECT_EQ(stored_rows(Family::history), 12u);
+  harness_.advance(1'000);
+  harness_.enqueue(q, "");
+  ASSERT_TRUE(engine().checkpoint().ok());
+  EXPECT_EQ(stored_rows(Family::history), 2u);
+  harness_.expect_sound();
+}
+
 }  // namespace
 }  // namespace wq

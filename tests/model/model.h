@@ -165,8 +165,8 @@ class Model {
   Code admit(const Queue& queue, const Intake& in, const Sizes& sizes,
              std::vector<JobId>* dropped) const;
   void drop(QueueId queue, const std::vector<JobId>& jobs, Now now);
-  // How many dead letters, the oldest, are over the caps.
-  static size_t over_dead_caps(const Queue& queue, Now now);
+  // The dead letters that are over the caps, in the order in which they go.
+  static std::vector<JobId> over_dead_caps(const Queue& queue, Now now);
   void drop_dead(QueueId queue, const std::vector<JobId>& letters, Now now);
 
   // ---- keys
