@@ -163,7 +163,7 @@ void State::link_stored(Job* job) {
     case JobState::leased:
     case JobState::running:
       job->queue->leased.push_back(job);
-      hold_slot(job);
+      hold_slot(job, true);
       if (job->deadline_ms != 0) leases_.add(job, job->deadline_ms);
       break;
     default:
@@ -328,7 +328,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   count_in(job);
-  hold_slot(job);
+  hold_slot(job, false);
   if (!job->traits) return;
   charge_key(*job);
   on_leased(*this, *job, now_ms);
@@ -345,7 +345,7 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   count_in(job);
-  hold_slot(job);
+  hold_slot(job, true);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {

@@ -281,7 +281,7 @@ class State {
   void settle_tenant(KeyGate& gate);
   void touch(KeyGate& gate);
   void enter_line(Job* job);
-  void hold_slot(Job* job);
+  void hold_slot(Job* job, bool was_held);
   void charge_key(const Job& job);
   void set_timer(KeyGate& gate, int64_t wait_ms);
   void set_breaker(KeyGate& gate, Breaker breaker);

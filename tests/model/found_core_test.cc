@@ -99,6 +99,31 @@ TEST_F(FoundCore, TooManyHeadersForOneRecordAreRefused) {
   EXPECT_EQ(engine().enqueue_many(q, {specs.data(), 2}, false, call, {}).value(), 2u);
 }
 
+// The limit of a guarded job that runs was taken for that of the group, once its rows were read.
+TEST_F(FoundCore, AGroupThatOnlyRunsKeepsItsLimitOverAReopen) {
+  const auto guarded = [](uint32_t limit) {
+    JobSpec spec;
+    spec.traits.group = "g";
+    spec.traits.group_limit = limit;
+    spec.traits.overlap = OverlapRule::skip;
+    return spec;
+  };
+  for (const bool reopens : {false, true}) {
+    const QueueId q = harness_.queue(reopens ? "reopened" : "stays");
+    ASSERT_TRUE(push(q, guarded(2)).ok());
+    ASSERT_TRUE(push(q, guarded(5)).ok());
+    const auto jobs = harness_.lease(q, 2);
+    ASSERT_EQ(jobs.size(), 2u);
+    ASSERT_EQ(harness_.ack(q, jobs[0].id, jobs[0].generation), Code::ok);
+    if (reopens) {
+      ASSERT_TRUE(harness_.close().ok());
+      ASSERT_TRUE(harness_.open().ok());
+    }
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(push(q, guarded(5)).ok());
+    EXPECT_EQ(harness_.lease(q, 10).size(), 1u) << "two run at once";
+  }
+}
+
 // A letter that died while the clock was ahead kept all that died after it from their age.
 TEST_F(FoundCore, ALetterOfAnotherTimeHoldsUpNoOther) {
   QueueConfig config;
