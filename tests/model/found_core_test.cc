@@ -171,5 +171,31 @@ TEST_F(FoundCore, ADoneJobOfAnotherTimeKeepsNoOther) {
   harness_.expect_sound();
 }
 
+// A dead member that was only in the store did not tell that its flow was cancelled.
+TEST_F(FoundCore, ADeadMemberTellsOfItsCancelledFlowFromTheStoreToo) {
+  const QueueId q = harness_.queue("q");
+  CallOptions call;
+  const uint64_t flow = engine().batch_create(BatchSpec(), call).value();
+  JobSpec member;
+  member.traits.batch = flow;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(push(q, member).ok());
+  const auto held = harness_.lease(q);
+  ASSERT_EQ(fail_one(q), Code::ok);
+  const auto letters = engine().dead_list(q, DeadQuery());
+  const JobId dead = letters.value().jobs.at(0).id;
+  for (const bool cancelled : {false, true}) {
+    if (cancelled) {
+      ASSERT_TRUE(engine().batch_cancel(flow, call).ok());
+    }
+    EXPECT_EQ(engine().get(q, dead)->batch_cancelled, cancelled);
+    ASSERT_TRUE(harness_.close().ok());
+    ASSERT_TRUE(harness_.open().ok());
+    EXPECT_EQ(engine().get(q, dead)->batch_cancelled, cancelled);
+    EXPECT_EQ(engine().dead_list(q, DeadQuery())->jobs.at(0).batch_cancelled, cancelled);
+  }
+  ASSERT_EQ(harness_.ack(q, held.at(0).id, held.at(0).generation), Code::ok);
+  EXPECT_FALSE(engine().get(q, dead)->batch_cancelled) << "it is finished";
+}
+
 }  // namespace
 }  // namespace wq
