@@ -656,6 +656,8 @@ class Engine {
   Code blocked_code(std::span<Queue* const> queues) const;
   Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
                        std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+  Status look_for_jobs(const LeaseRequest& request, Waiter& waiter, int64_t deadline_ns,
+                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
   Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues, Waiter& waiter,
                       int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;

@@ -197,5 +197,44 @@ TEST_F(FoundCore, ADeadMemberTellsOfItsCancelledFlowFromTheStoreToo) {
   EXPECT_FALSE(engine().get(q, dead)->batch_cancelled) << "it is finished";
 }
 
+// A lease that was woken and left for another reason, here since another of its queues was deleted,
+// took the wake-up along: who waited behind it slept on, up to a second, beside a ready job.
+TEST(FoundCoreWaits, AWakeUpThatIsNotUsedGoesToTheNext) {
+  using std::chrono::steady_clock;
+  constexpr int rounds = 8;
+  int slow = 0;
+  for (int round = 0; round < rounds; ++round) {
+    EngineHarness harness;
+    ASSERT_TRUE(harness.open().ok());
+    const QueueId gone = harness.queue("gone");
+    const QueueId q = harness.queue("q");
+    const auto wait_on = [&](std::vector<QueueId> queues) {
+      LeaseRequest request;
+      request.queues = queues;
+      request.wait_ms = -1;
+      CallOptions call;
+      std::vector<JobView> jobs;
+      return harness.engine().lease(request, call, jobs).code();
+    };
+    const auto sleep_of = [&](uint64_t waiting) {
+      while (harness.engine().stats().waiting < waiting) std::this_thread::yield();
+    };
+    auto first = std::async(std::launch::async, wait_on, std::vector<QueueId>{q, gone});
+    sleep_of(1);
+    auto second = std::async(std::launch::async, wait_on, std::vector<QueueId>{q});
+    sleep_of(2);
+    CallOptions call;
+    call.durability = static_cast<uint32_t>(Durability::memory);
+    const auto began = steady_clock::now();
+    ASSERT_TRUE(harness.engine().remove_queue(gone, call).ok());
+    JobId id = 0;
+    ASSERT_TRUE(harness.engine().enqueue(q, JobSpec(), call, id).ok());
+    EXPECT_EQ(second.get(), Code::ok);
+    if (steady_clock::now() - began > std::chrono::milliseconds(700)) ++slow;
+    EXPECT_EQ(first.get(), Code::not_found);
+  }
+  EXPECT_LT(slow, rounds / 2);
+}
+
 }  // namespace
 }  // namespace wq
