@@ -767,6 +767,7 @@ class Engine {
   // ---- keys of jobs (engine_unique.cc, engine_produce.cc)
   template <typename Body>
   Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
+  Status bring_in(StoredJob stored) WQ_REQUIRES(mutex_);
   Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
       WQ_REQUIRES(mutex_);
   struct KeyedJobs;

@@ -106,11 +106,10 @@ Status Engine::change_found(CommandType type, DeadStep& step, Lsn& lsn) {
     item.id = found.token.id;
     item.generation = found.token.generation;
   }
-  // Resident but in no list from here on, as in with_job(): the command has to follow.
   try {
     for (DeadStep::Found& found : step.found) {
       if (found.stored.id == 0) continue;
-      WQ_TRY(materialize(state_, std::move(found.stored)).take_status());
+      WQ_TRY(bring_in(std::move(found.stored)));
     }
     WQ_TRY_SET(lsn, commit(command));
   } catch (...) {
@@ -328,6 +327,7 @@ Result<bool> Engine::trim_dead(int64_t now_ms) {
   }
   return true;
 }
+
 // Leaves in `step` what is over the caps of the queue. True: what follows is not. One that died
 // while the clock was ahead says nothing of those behind it. `low_seq`: as long as none is kept,
 // all up to there go.
@@ -357,7 +357,6 @@ bool Engine::leave_over_caps(Queue& queue, int64_t now_ms, DeadStep& step, bool&
   return ends;
 }
 
-
 Status Engine::trim_queue(QueueId id, int64_t now_ms) {
   Queue* queue = state_.find_queue(id);
   queue->dead_due_ms = INT64_MAX;  // noted anew by whoever dies while the letters are read
@@ -373,8 +372,8 @@ Status Engine::trim_queue(QueueId id, int64_t now_ms) {
     queue = state_.find_queue(id);
     ends = leave_over_caps(*queue, now_ms, step, none_kept, low_seq);
     ends |= step.complete || !step.found.empty();
-  if (step.found.empty()) return {};
   }
+  if (step.found.empty()) return {};
   queue->dead_due_ms = 0;  // there may be more
   queue->dead_low_seq = low_seq;
   Lsn ignored = 0;

@@ -236,5 +236,33 @@ TEST(FoundCoreWaits, AWakeUpThatIsNotUsedGoesToTheNext) {
   EXPECT_LT(slow, rounds / 2);
 }
 
+// Of two jobs that a command was to move one was damaged: the other was in no line any more, and
+// the store went on without it.
+TEST_F(FoundCore, AStoreThatCanNotMoveWhatItReadStops) {
+  const QueueId q = harness_.queue("q");
+  CallOptions call;
+  const uint64_t flow = engine().batch_create(BatchSpec(), call).value();
+  JobSpec member;
+  member.traits.batch = flow;
+  JobId ids[2];
+  for (JobId& id : ids) ASSERT_TRUE(engine().enqueue(q, member, call, id).ok());
+  ASSERT_TRUE(harness_.close().ok());
+  {
+    const auto store = open_mem_store(content_);
+    StoredJob job = read_job(*store.value(), ids[1]).value();
+    job.row.priority = 7;
+    Encoder encoder;
+    auto change = store.value()->begin_checkpoint(1);
+    ASSERT_TRUE(change.value()
+                    ->put(Family::job, job_body_key(ids[1]),
+                          as_text(encoder.job_row(job.row, job.body.bytes())))
+                    .ok());
+    ASSERT_TRUE(change.value()->commit().ok());
+  }
+  ASSERT_TRUE(harness_.open().ok());
+  ASSERT_TRUE(engine().batch_cancel(flow, call).ok());
+  EXPECT_EQ(push(q, JobSpec()).code(), Code::poisoned);
+}
+
 }  // namespace
 }  // namespace wq
