@@ -77,7 +77,7 @@ JobRow imported_row(const JobImage& job, QueueId queue) {
   JobRow row = job.row;
   row.queue = queue;
   row.epoch = 0;
-  row.deadline_ms = 0;
+  row.deadline_ms = row.deadline_set_ms = 0;
   if (row.state == JobState::leased || row.state == JobState::running) row.state = JobState::ready;
   if (row.state != JobState::delayed) row.position = 0;
   return row;

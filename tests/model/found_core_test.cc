@@ -197,6 +197,40 @@ TEST_F(FoundCore, ADeadMemberTellsOfItsCancelledFlowFromTheStoreToo) {
   EXPECT_FALSE(engine().get(q, dead)->batch_cancelled) << "it is finished";
 }
 
+// The length of a lease was counted from its begin, so that one which had been extended for hours
+// got hours more when the clock was set back before a restart, and its job waited all of them.
+TEST_F(FoundCore, AnExtendedLeaseGetsNoMoreThanItsLengthAfterAStepBack) {
+  constexpr int64_t hour_ms = 3'600'000;
+  for (const bool confirms : {false, true}) {
+    for (const bool from_log : {false, true}) {
+      harness_.clock().advance(10 * hour_ms);
+      const QueueId q = harness_.queue("q" + std::to_string(2 * confirms + from_log));
+      harness_.enqueue(q, "");
+      const auto jobs = harness_.lease(q, 1, 2 * hour_ms);
+      ASSERT_EQ(jobs.size(), 1u);
+      harness_.advance(hour_ms);
+      const Token token{jobs[0].id, jobs[0].generation};
+      CallOptions call;
+      Code code = Code::ok;
+      if (confirms) {
+        ASSERT_TRUE(engine().confirm(q, token, 60'000, call).ok());
+      } else {
+        ASSERT_TRUE(engine().extend(q, {&token, 1}, 60'000, call, {&code, 1}).ok());
+      }
+      if (from_log) {
+        ASSERT_TRUE(harness_.kill_and_open().ok());
+      }
+      ASSERT_TRUE(harness_.close().ok());
+      harness_.clock().step_wall(-hour_ms / 2);
+      ASSERT_TRUE(harness_.open().ok());
+      harness_.advance(59'999);
+      EXPECT_EQ(engine().queue_stats(q).value().totals.expired, 0u);
+      harness_.advance(1);
+      EXPECT_EQ(engine().queue_stats(q).value().totals.expired, 1u);
+    }
+  }
+}
+
 // A lease that was woken and left for another reason, here since another of its queues was deleted,
 // took the wake-up along: who waited behind it slept on, up to a second, beside a ready job.
 TEST(FoundCoreWaits, AWakeUpThatIsNotUsedGoesToTheNext) {

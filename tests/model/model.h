@@ -51,6 +51,7 @@ struct Job {
   int64_t since_ms = 0;     // when it became ready, delayed or dead
   int64_t due_ms = 0;       // delayed
   int64_t leased_ms = 0;    // by the wall clock
+  int64_t set_ms = 0;       // when the deadline was set, by the wall clock
   int64_t deadline_ms = 0;  // leased, running: as a date; 0 = none
   int64_t expires_ms = 0;   // the same on the clock of this run
   std::string error;
