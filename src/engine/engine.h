@@ -678,10 +678,10 @@ class Engine {
   bool trim_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   Result<bool> trim_dead(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
-
-  // ---- limits (engine_limits.cc)
   bool leave_over_caps(Queue& queue, int64_t now_ms, DeadStep& step, bool& none_kept,
                        uint64_t& low_seq) WQ_REQUIRES(mutex_);
+
+  // ---- limits (engine_limits.cc)
   // What comes in by one change, and what leaves by the same one.
   struct Load {
     uint64_t jobs = 0;
@@ -824,7 +824,7 @@ class Engine {
   };
   Result<CronSnapshot> cron_snapshot(std::string_view name);
   bool cron_may_run() const WQ_REQUIRES(mutex_);
-  bool cron_is_due() const WQ_REQUIRES(mutex_);
+  bool cron_is_due() WQ_REQUIRES(mutex_);
   Status run_schedules();
   Status fire_schedule(std::string_view name, int64_t now_ms);
   Status commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
@@ -941,7 +941,8 @@ class Engine {
     int64_t not_before_ms = INT64_MIN;  // the next pass
   };
   ColdPass cold_pass_ WQ_GUARDED_BY(mutex_);
-  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
+  int64_t cron_seen_ms_ WQ_GUARDED_BY(mutex_) = 0;  // the wall clock, when it was asked last
+  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;    // where trim_dead() is in its pass; 0 = in none
   std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
