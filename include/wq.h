@@ -171,7 +171,8 @@ done:
      kv row               a value of 0..1 MiB
      one call             1..10,000 jobs (enqueue_many, lease, extend, settle_many), operations of a
                           transaction, entries of a wq_dead_filter; 1..1,000 in a page of a list;
-                          1..256 queues in a lease, none twice
+                          1..256 queues in a lease, none twice; brings payloads, headers, values,
+                          results and error texts of up to 512 MiB together
 
    5. CAVEATS
 
@@ -518,7 +519,7 @@ WQ_API int32_t wq_store_checkpoint(wq_store *store, wq_error *err);
  * *next_due_ms (may be NULL) tells how long nothing will be due: 0 means call again at once, -1
  * that nothing is planned. A change by another call can make something due earlier.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
- *          WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: none promised; what it flushes is told by wq_store_get_stats.
  * Thread: any.   Blocks: for disk I/O only.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -886,7 +887,7 @@ typedef struct wq_queue_stats {
 
 /* Read counts and totals of the queue, as of one moment. They are exact.
  * Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted), WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_IO, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
 WQ_API int32_t wq_queue_get_stats(wq_queue *queue, wq_queue_stats *stats, wq_error *err);
@@ -1024,14 +1025,15 @@ WQ_API int32_t wq_enqueue(wq_queue *queue, const wq_job_spec *spec, wq_call *cal
  * returned. With it the jobs before the first refused one are taken, and the code of that one is
  * returned. *accepted (may be NULL) is how many were taken.
  * `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK and an id,
- * all others the code that is returned. The payloads of one call have at most 512 MiB together.
+ * all others the code that is returned. Payloads and headers of one call, those of its chains too,
+ * have at most 512 MiB together.
  * A job that meets the holder of a key (maybe an earlier job of this call) is no refusal: it alone
  * has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
  * Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no event);
  *          WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also n),
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
- *          WQ_E_NO_KEY (ENCRYPTION).
+ *          WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+ *          WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default that of the queue. Holds for the taken ones also when a refusal is
  *             returned.
  * Thread: any.   Blocks: for durability and room.   Owns: nothing.
@@ -1220,8 +1222,9 @@ WQ_API int32_t wq_fail(wq_queue *queue, uint64_t id, uint64_t generation, const 
 WQ_API int32_t wq_release(wq_queue *queue, uint64_t id, uint64_t generation, int64_t delay_ms,
                           uint32_t flags, wq_call *call, wq_error *err);
 
-/* Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's lease_ms),
- * in one change.
+/* Set the deadlines of `n` leased or running jobs to lease_ms from now, in one change. With a
+ * lease_ms of 0 each gets the timeout_ms of its job, or else lease_ms of its queue, and jobs with
+ * the same one are a change.
  * A lease past its deadline that was not reclaimed yet is extended like any other. A running job
  * without a deadline stays without one.
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE, WQ_CANCELLED (its flow was cancelled, it
@@ -1273,6 +1276,7 @@ typedef struct wq_settle_item {
 #define WQ_SETTLE_ITEM_INIT {sizeof(wq_settle_item), 0, 0, 0, 0, 0, 0, {NULL, 0}, 0, 0, {NULL, 0}}
 
 /* Settle `n` jobs of this queue in one change; item_size is sizeof items[0].
+ * Results and error texts of one call have at most 512 MiB together (WQ_E_TOO_LARGE).
  * codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item. One that
  * is refused does not stop the others. An invalid item refuses the whole call.
  * Returns: WQ_OK (all settled); else the code of the first item that was not, the others being
@@ -1328,8 +1332,8 @@ WQ_API int32_t wq_job_get(wq_queue *queue, uint64_t id, wq_batch **batch, wq_err
  * are left to wq_dead_remove.
  * Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue: ended,
  *          removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
- *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
- *          WQ_E_INTERNAL.
+ *          WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+ *          WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for a disk read if the job is not in memory.
  * Owns: nothing.
@@ -1641,13 +1645,15 @@ WQ_API int32_t wq_key_release(wq_queue *queue, uint64_t id, uint64_t generation,
  * cost a lease nothing however many they are, and hold up nobody else. The slot is free again by
  * the same change that ends the lease, whatever ends it: ack, nack, fail, release, expiry, cancel
  * or clear. A lowered limit cuts nothing that runs. One lease call may give fewer jobs than there
- * are, if the next one in order is only on the disk. Each group with jobs that wait or run takes
- * about 600 bytes of memory and its key; groups without cost nothing.
+ * are, if the next one in order is only on the disk, or has an overlap guard and its group is full.
+ * Each group with jobs that wait or run takes about 600 bytes of memory and its key; groups without
+ * cost nothing.
  *
  * OVERLAP GUARD. A job of a group need not wait for a slot: with WQ_OVERLAP_RELEASE it is delayed
  * by overlap_ms, with WQ_OVERLAP_SKIP it ends, if the group is full when a lease comes to it. No
  * attempt is counted; it counts in released_total or skipped_total, and events tell of it. Until a
- * lease comes to it such a job is an ordinary ready one. The slot is that of a lease: it is never
+ * lease comes to it such a job is an ordinary ready one. A lease of many jobs that has some already
+ * ends before it, and the next lease comes to it first. The slot is that of a lease: it is never
  * held by a job that is no longer leased or running, whatever became of its worker.
  *
  * TENANTS. The jobs of one priority are leased one of each tenant in turn, those of a tenant in the
@@ -1723,7 +1729,7 @@ typedef struct wq_flow_options {
  * header wq-batch. If its queue was deleted by then, none is enqueued. `options` NULL: neither.
  * Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
  *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: by `call`; default WQ_POWER.
  * Thread: any.   Blocks: for durability, and for room.   Owns: nothing.
@@ -1829,14 +1835,16 @@ typedef struct wq_cron_spec {
  * expression of every hour goes by the time that passes instead: each time of both hours.
  *
  * A slot (schedule and due time) runs once or never: its job and the next slot are one record, also
- * over a crash or a clock that is set back. A slot that could not run in time, because the store
- * was closed or the clock was set ahead, was missed if it is over 10 s late; then the newest
- * `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a paused
- * one takes the jobs, a full one takes them once it has room (wq_cron.problem says so meanwhile).
- * Deleting a queue removes its schedules. A zone that the system does not have
- * any more stops its own schedule: wq_cron.problem says so, and the slots are caught up with when
- * a process opens the store that has it. Each job carries the headers wq-schedule (the name) and
- * wq-slot-ms (the due time in decimal), behind those of `spec`.
+ * over a crash or a clock that is set back: behind a slot that ran while the clock was ahead the
+ * schedule goes on when that time has really come (wq_cron.problem says so); removed and put again
+ * it begins anew. A slot that could not run in time, because the store was closed or the clock was
+ * set ahead, was missed if it is over 10 s late; then the newest `catch_up` of the missed ones run
+ * at once (0: none). A disabled queue misses its slots, a paused one takes the jobs, a full one
+ * takes them once it has room (wq_cron.problem says so meanwhile). Deleting a queue removes its
+ * schedules. A zone that the system does not have any more stops its own schedule: wq_cron.problem
+ * says so, and the slots are caught up with when a process opens the store that has it. Each job
+ * carries the headers wq-schedule (the name) and wq-slot-ms (the due time in decimal), behind those
+ * of `spec`.
  * Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression), WQ_E_TOO_LARGE,
  *          WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue deleted),
  *          WQ_CONFLICT (an unfinished import), WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE,
@@ -1904,7 +1912,8 @@ typedef struct wq_cron {
   wq_bytes payload;
   const wq_header *headers;
   size_t headers_count;
-  wq_bytes problem;       /* why its last slots could not be told; empty: none */
+  wq_bytes problem;       /* why its last slots could not be told, or that the clock was set back
+                             behind the last one; empty: none */
   int32_t payload_code;   /* as in wq_job */
   uint32_t key_id;        /* that its payload is sealed with; 0: it is not sealed */
   uint32_t packing;       /* of an export; as in wq_job_record */
@@ -2384,7 +2393,7 @@ typedef struct wq_queue_explanation {
 /* Tell what this queue would hand out now, and what holds it back.
  * `text` (may be NULL) gets the same as lines for a person.
  * Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID, WQ_E_CLOSED,
- *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ *          WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
@@ -2495,7 +2504,7 @@ WQ_API int32_t wq_events_poll(wq_store *store, wq_event_cursor *cursor, wq_store
  * texts of jobs never come in. Each queue is shown as of a moment of its own.
  * Works on a poisoned store.
  * Returns: WQ_OK with *text set; else *text is NULL: WQ_E_INVALID, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+ *          WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
  * Durability: none.   Thread: any.   Blocks: rarely, for one disk read per queue.
  * Owns: the caller frees *text with wq_text_free.
  * Since: 0.1.   Stability: stable. */
@@ -2826,7 +2835,7 @@ WQ_API int32_t wq_import_history(wq_queue *queue, const wq_done_job *jobs, size_
 /* Bring `n` rate keys in, in one change; record_size is sizeof keys[0]. All or none.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is given twice),
  *          WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.
  * Since: 0.1.   Stability: stable. */
@@ -2838,7 +2847,7 @@ WQ_API int32_t wq_import_rate_keys(wq_queue *queue, const wq_rate_key_record *ke
  * ready with their attempts: no lease survives a move.
  * Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is there, or is
  *          not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
- *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
+ *          WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
  *          WQ_E_NO_KEY (ENCRYPTION).
  * Durability: that of wq_import_end.
  * Thread: any.   Blocks: for disk I/O, and for room.   Owns: nothing.

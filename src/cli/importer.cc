@@ -431,7 +431,7 @@ class Importer::State {
     group_queue_ = queue;
     auto job = std::make_unique<ImportedJob>();
     read_job(members, *job);
-    group_bytes_ += job->payload.size();
+    group_bytes_ += job->payload.size() + job->chain.size();
     group_.push_back(std::move(job));
     ++jobs_;
   }

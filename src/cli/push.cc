@@ -93,6 +93,7 @@ class Pusher {
 
   void add(JobDraft draft) {
     group_bytes_ += draft.payload.size();
+    for (const auto& [name, value] : draft.headers) group_bytes_ += name.size() + value.size();
     group_.push_back(std::move(draft));
     if (group_.size() >= group_jobs_max || group_bytes_ >= group_bytes_max) push_group();
   }

@@ -1,5 +1,7 @@
 #include "engine/admit.h"
 
+#include <algorithm>
+
 #include "base/planted.h"
 #include "engine/engine.h"
 
@@ -338,17 +340,40 @@ Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms
   return admit_debounce(spec);
 }
 
-uint64_t counted_bytes(const JobSpec& spec) {
-  constexpr uint64_t beside_bytes = headers_bytes_max / 16;
-  uint64_t bytes = spec.payload.size() + beside_bytes;
-  for (const NextSpec& next : spec.chain) bytes += next.job.payload.size() + beside_bytes;
+namespace {
+
+uint64_t header_bytes(const JobSpec& spec) {
+  uint64_t bytes = 0;
+  for (const Header& header : spec.headers) bytes += header.name.size() + header.value.size();
   return bytes;
 }
 
-uint64_t text_bytes(const JobSpec& spec) {
-  uint64_t bytes = spec.payload.size();
-  for (const Header& header : spec.headers) bytes += header.name.size() + header.value.size();
+}  // namespace
+
+uint64_t counted_bytes(const JobSpec& spec) {
+  constexpr uint64_t beside_bytes = 4'096;  // keys and all else of a fixed size
+  constexpr uint64_t beside_header_bytes = 32;
+  const auto own_bytes = [](const JobSpec& job) {
+    return text_bytes(job) + job.headers.size() * beside_header_bytes + beside_bytes;
+  };
+  uint64_t bytes = own_bytes(spec);
+  uint64_t inherited_bytes = 0;  // at most, by the job that comes next
+  const JobSpec* before = &spec;
+  for (const NextSpec& next : spec.chain) {
+    inherited_bytes =
+        std::min<uint64_t>(headers_bytes_max, inherited_bytes + header_bytes(*before));
+    bytes += own_bytes(next.job) + inherited_bytes;
+    before = &next.job;
+  }
   return bytes;
+}
+
+uint64_t counted_bytes(const SettleItem& item) {
+  return item.result.size() + std::min(item.error.size(), error_bytes_max) + row_beside_bytes;
+}
+
+uint64_t text_bytes(const JobSpec& spec) {
+  return spec.payload.size() + header_bytes(spec);
 }
 
 Status admit_next(const JobSpec& spec) {

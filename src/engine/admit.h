@@ -38,8 +38,11 @@ Status admit_next(const JobSpec& spec);
 Status admit_chain(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
 Status admit_job(const JobSpec& spec, uint64_t payload_bytes_max, int64_t now_ms);
 uint64_t text_bytes(const JobSpec& spec);  // of payload and headers
-// What a job and its chain count for call_payload_bytes_max.
-uint64_t counted_bytes(const JobSpec& spec);
+// What they count for call_payload_bytes_max, no less than they take in a record: what comes with a
+// call is refused by the name of a field, and not by the record that can not be written.
+uint64_t counted_bytes(const JobSpec& spec);  // with its chain
+uint64_t counted_bytes(const SettleItem& item);
+constexpr uint64_t row_beside_bytes = 256;  // of a small entry, beside its texts
 
 // The longest prefix within error_bytes_max that does not cut a UTF-8 character; text that is not
 // UTF-8 is cut at the limit. A cut text ends with a mark, so `storage` may hold the result.

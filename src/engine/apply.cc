@@ -220,7 +220,7 @@ Status apply_extend(State& state, const Command& command, Queue* queue) {
       return misfit_job(command, token.id, "is not leased");
     }
     Job* job = state.find_live(token.id);
-    if (job->deadline_ms != 0) state.set_deadline(job, command.deadline_ms);
+    if (job->deadline_ms != 0) state.set_deadline(job, command.now_ms, command.deadline_ms);
   }
   return {};
 }

@@ -112,6 +112,10 @@ void CronTable::wake_at(Schedule* schedule, int64_t wake_ms) {
   if (wake_ms != 0) waiting_.emplace(wake_ms, schedule->name);
 }
 
+void CronTable::end_rests() {
+  for (const auto& [name, schedule] : schedules_) set(schedule.get(), CronState(schedule->state));
+}
+
 Schedule* CronTable::first() const {
   return waiting_.empty() ? nullptr : find(waiting_.begin()->second);
 }

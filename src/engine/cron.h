@@ -46,6 +46,7 @@ class CronTable {
   void erase(Schedule* schedule);
   void set(Schedule* schedule, const CronState& state);  // due anew
   void wake_at(Schedule* schedule, int64_t wake_ms);
+  void end_rests();  // all wake when they are due
 
   Schedule* first() const;  // by wake_ms; null: none is waiting
   size_t size() const { return schedules_.size(); }

@@ -662,6 +662,8 @@ class Engine {
   Code blocked_code(std::span<Queue* const> queues) const;
   Status take_selected(const LeaseRequest& request, std::span<Queue* const> queues, const Now& now,
                        std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
+  Status look_for_jobs(const LeaseRequest& request, Waiter& waiter, int64_t deadline_ns,
+                       std::vector<JobView>& jobs, Lsn& lsn) WQ_REQUIRES(mutex_);
   Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues, Waiter& waiter,
                       int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
@@ -682,6 +684,8 @@ class Engine {
   bool trim_wanted(int64_t now_ms) const WQ_REQUIRES(mutex_);
   Result<bool> trim_dead(int64_t now_ms) WQ_REQUIRES(mutex_);
   Status trim_queue(QueueId queue, int64_t now_ms) WQ_REQUIRES(mutex_);
+  bool leave_over_caps(Queue& queue, int64_t now_ms, DeadStep& step, bool& none_kept,
+                       uint64_t& low_seq) WQ_REQUIRES(mutex_);
 
   // ---- limits (engine_limits.cc)
   // What comes in by one change, and what leaves by the same one.
@@ -769,6 +773,7 @@ class Engine {
   // ---- keys of jobs (engine_unique.cc, engine_produce.cc)
   template <typename Body>
   Status with_holders(std::span<const std::string> rows, JobId also, Body&& body);
+  Status bring_in(StoredJob stored) WQ_REQUIRES(mutex_);
   Result<Lsn> commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold)
       WQ_REQUIRES(mutex_);
   struct KeyedJobs;
@@ -825,7 +830,7 @@ class Engine {
   };
   Result<CronSnapshot> cron_snapshot(std::string_view name);
   bool cron_may_run() const WQ_REQUIRES(mutex_);
-  bool cron_is_due() const WQ_REQUIRES(mutex_);
+  bool cron_is_due() WQ_REQUIRES(mutex_);
   Status run_schedules();
   Status fire_schedule(std::string_view name, int64_t now_ms);
   Status commit_fire(const CronSnapshot& seen, const CronPlan& plan, const CronRow& row,
@@ -944,7 +949,8 @@ class Engine {
     int64_t not_before_ms = INT64_MIN;  // the next pass
   };
   ColdPass cold_pass_ WQ_GUARDED_BY(mutex_);
-  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;  // where trim_dead() is in its pass; 0 = in none
+  int64_t cron_seen_ms_ WQ_GUARDED_BY(mutex_) = 0;  // the wall clock, when it was asked last
+  QueueId trim_queue_ WQ_GUARDED_BY(mutex_) = 0;    // where trim_dead() is in its pass; 0 = in none
   std::vector<KeyGate*> picked_ WQ_GUARDED_BY(mutex_);  // empty but inside of select()
   // Queues with jobs that only their rate holds back: somebody is told when it no longer does.
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);

@@ -372,6 +372,7 @@ Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJ
                             Lsn& lsn) {
   std::map<BatchId, std::vector<JobId>> lost;
   std::map<QueueId, std::vector<JobId>> unstarted;
+  std::vector<StoredJob*> coming;
   const SideTable& table = state_.side(Family::batch);
   for (size_t i = 0; i < page.size(); ++i) {
     const auto [batch, id] = page[i];
@@ -384,12 +385,12 @@ Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJ
     if (!live) {
       lost[batch].push_back(id);
     } else if (waits && is_batch_cancelled(state_, batch)) {
-      // From here on resident but in no lane: the command follows under this lock.
-      if (!job) WQ_TRY(materialize(state_, std::move(stored[i])).take_status());
+      if (!job) coming.push_back(&stored[i]);
       unstarted[queue->id].push_back(id);
     }
   }
   try {
+    for (StoredJob* job : coming) WQ_TRY(bring_in(std::move(*job)));
     for (const auto& [queue, ids] : unstarted) {
       Command& command = begin(CommandType::cancel);
       command.queue = queue;

@@ -345,6 +345,43 @@ Status Engine::wait_for_job(const LeaseRequest& request, std::span<Queue* const>
   return {};
 }
 
+Status Engine::look_for_jobs(const LeaseRequest& request, Waiter& waiter, int64_t deadline_ns,
+                             std::vector<JobView>& jobs, Lsn& lsn) {
+  std::array<Queue*, queues_per_lease_max> places;
+  const std::span<Queue*> queues(places.data(), request.queues.size());
+  Now at;
+  bool waited = false;
+  WQ_TRY(resolve(request, queues));
+  for (;;) {
+    if (closed_.load() || draining_) return Code::closed;
+    if (request.cancel && request.cancel->fired()) return Code::cancelled;
+    const int64_t looked_ms = at.run_ms;
+    at = now();
+    if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
+    WQ_TRY(run_due(at, due_step_max).take_status());
+    WQ_TRY(rebase_rates(queues, at.wall_ms));
+    LaneId cold;
+    const Selection selection = select(request, queues, at, cold);
+    if (selection == Selection::found) break;
+    if (selection == Selection::expired || selection == Selection::blocked) {
+      WQ_TRY(commit(command_).take_status());
+      if (selection == Selection::blocked) wake_for_timers();
+      const MutexGap let_callers_in(mutex_);
+    } else if (selection == Selection::refill) {
+      WQ_TRY(refill_lane(cold));
+    } else if (delays_wanted(at.wall_ms)) {
+      WQ_TRY(load_delays());
+    } else {
+      if (request.wait_ms == 0) return blocked_code(queues);
+      if (!waited) ++waits_.for_job;
+      waited = true;
+      WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
+    }
+    WQ_TRY(resolve(request, queues));
+  }
+  return take_selected(request, queues, at, jobs, lsn);
+}
+
 Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn& lsn) {
   WQ_TRY(admit_lease(request));
   const bool for_ever = request.wait_ms < 0 || request.wait_ms > INT64_MAX / ns_per_ms / 2;
@@ -353,46 +390,15 @@ Status Engine::take(const LeaseRequest& request, std::vector<JobView>& jobs, Lsn
   Waiter waiter;
   waiter.mutex = &mutex_;
   const CancelScope cancel_scope(request.cancel, waiter);
-  {
-    MutexLock lock(mutex_);
-    std::array<Queue*, queues_per_lease_max> places;
-    const std::span<Queue*> queues(places.data(), request.queues.size());
-    Now at;
-    bool waited = false;
-    WQ_TRY(resolve(request, queues));
-    for (;;) {
-      if (closed_.load() || draining_) return Code::closed;
-      if (request.cancel && request.cancel->fired()) {
-        for (Queue* queue : queues) wake_queue(queue);  // a wake-up for this call goes to the next
-        return Code::cancelled;
-      }
-      const int64_t looked_ms = at.run_ms;
-      at = now();
-      if (waited) waits_.for_job_ms += at.run_ms - looked_ms;
-      WQ_TRY(run_due(at, due_step_max).take_status());
-      WQ_TRY(rebase_rates(queues, at.wall_ms));
-      LaneId cold;
-      const Selection selection = select(request, queues, at, cold);
-      if (selection == Selection::found) break;
-      if (selection == Selection::expired || selection == Selection::blocked) {
-        WQ_TRY(commit(command_).take_status());
-        if (selection == Selection::blocked) wake_for_timers();
-        const MutexGap let_callers_in(mutex_);
-      } else if (selection == Selection::refill) {
-        WQ_TRY(refill_lane(cold));
-      } else if (delays_wanted(at.wall_ms)) {
-        WQ_TRY(load_delays());
-      } else {
-        if (request.wait_ms == 0) return blocked_code(queues);
-        if (!waited) ++waits_.for_job;
-        waited = true;
-        WQ_TRY(wait_for_job(request, queues, waiter, deadline_ns));
-      }
-      WQ_TRY(resolve(request, queues));
-    }
-    WQ_TRY(take_selected(request, queues, at, jobs, lsn));
+  MutexLock lock(mutex_);
+  Status status = look_for_jobs(request, waiter, deadline_ns, jobs, lsn);
+  const bool has_waited = !waiter.nodes.empty();
+  if (status.ok() || !has_waited) return status;
+  // Cancelled, or one of its queues was deleted: a wake-up for this call goes to the next.
+  for (const QueueId id : request.queues) {
+    if (Queue* queue = state_.find_queue(id)) wake_queue(queue);
   }
-  return {};
+  return status;
 }
 
 // ---- holding a lease
@@ -506,8 +512,13 @@ Status Engine::settle(QueueId id, std::span<const SettleItem> items, CallOptions
   WQ_ENTER();
   std::vector<SettleItem> sealed;
   std::list<std::string> sealed_results;  // empty it needs no memory, as a deque would
+  uint64_t bytes = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     WQ_TRY(admit_settle(items[i]));
+    bytes += counted_bytes(items[i]);
+    if (bytes > call_payload_bytes_max) {
+      return Status(Code::too_large, "result: those of this call have over 512 MiB together");
+    }
     if (items[i].result.empty()) continue;
     if (sealed.empty()) sealed.assign(items.begin(), items.end());
     WQ_TRY(seal_result(id, sealed[i], sealed_results.emplace_back()));

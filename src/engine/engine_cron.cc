@@ -2,6 +2,7 @@
 // with no lock held, from what the schedule was a moment ago; the change is only made if it still
 // is so.
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/admit.h"
@@ -22,6 +23,11 @@ constexpr int64_t no_space_rest_ms = 1'000;
 // What each job of a schedule is told, behind the headers of the put.
 constexpr std::string_view name_header = "wq-schedule";
 constexpr std::string_view slot_header = "wq-slot-ms";
+
+// Nothing of this is an error, but who looks why a schedule is silent has to learn it.
+constexpr std::string_view clock_set_back =
+    "the clock was set back behind its last slot: no slot runs twice, so that it goes on behind "
+    "that one; remove it and add it again to begin now";
 
 struct Times {
   CronExpr expr;
@@ -277,6 +283,8 @@ Result<CronView> Engine::cron_get(std::string_view name) {
   view.queue_name = std::move(found.queue_name);
   view.state = found.state;
   view.problem = std::move(found.problem);
+  const bool was_set_back = view.state.last_slot_ms - cron_on_time_ms > wall_ms();
+  if (view.problem.empty() && was_set_back && !view.state.paused) view.problem = clock_set_back;
   view.row = std::move(found.row);
   WQ_TRY_SET([[maybe_unused]] const CronRow row, decode_cron_row(as_bytes(view.row)));
   open_schedule(view);
@@ -319,9 +327,12 @@ bool Engine::cron_may_run() const {
          disk_missing_bytes_.load(std::memory_order_relaxed) == 0;
 }
 
-bool Engine::cron_is_due() const {
+// A schedule that had trouble rests by the wall clock: one that was set back ends that.
+bool Engine::cron_is_due() {
+  const int64_t now_ms = wall_ms();
+  if (now_ms < std::exchange(cron_seen_ms_, now_ms)) state_.cron.end_rests();
   const Schedule* first = state_.cron.first();
-  return first && first->wake_ms <= wall_ms() && cron_may_run();
+  return first && first->wake_ms <= now_ms && cron_may_run();
 }
 
 // Runs what is due, up to a bound; the rest is due as before.

@@ -106,11 +106,10 @@ Status Engine::change_found(CommandType type, DeadStep& step, Lsn& lsn) {
     item.id = found.token.id;
     item.generation = found.token.generation;
   }
-  // Resident but in no list from here on, as in with_job(): the command has to follow.
   try {
     for (DeadStep::Found& found : step.found) {
       if (found.stored.id == 0) continue;
-      WQ_TRY(materialize(state_, std::move(found.stored)).take_status());
+      WQ_TRY(bring_in(std::move(found.stored)));
     }
     WQ_TRY_SET(lsn, commit(command));
   } catch (...) {
@@ -329,6 +328,35 @@ Result<bool> Engine::trim_dead(int64_t now_ms) {
   return true;
 }
 
+// Leaves in `step` what is over the caps of the queue. True: what follows is not. One that died
+// while the clock was ahead says nothing of those behind it. `low_seq`: as long as none is kept,
+// all up to there go.
+bool Engine::leave_over_caps(Queue& queue, int64_t now_ms, DeadStep& step, bool& none_kept,
+                             uint64_t& low_seq) {
+  const QueueConfig& config = queue.config;
+  const uint64_t count = queue.count(JobState::dead);
+  const uint64_t over = config.dead_max_count != 0 && count > config.dead_max_count
+                            ? count - config.dead_max_count
+                            : 0;
+  size_t going = 0;
+  bool ends = false;
+  for (DeadStep::Found& letter : step.found) {
+    const int64_t due_ms = letter.died_ms + config.dead_max_age_ms;
+    const bool too_old = config.dead_max_age_ms != 0 && due_ms <= now_ms;
+    if (going < over || too_old) {
+      if (none_kept) low_seq = letter.seq;
+      std::swap(step.found[going++], letter);
+      continue;
+    }
+    none_kept = false;
+    if (config.dead_max_age_ms != 0) queue.dead_due_ms = std::min(queue.dead_due_ms, due_ms);
+    ends = config.dead_max_age_ms == 0 || letter.died_ms <= now_ms;
+    if (ends) break;
+  }
+  step.found.resize(going);
+  return ends;
+}
+
 Status Engine::trim_queue(QueueId id, int64_t now_ms) {
   Queue* queue = state_.find_queue(id);
   queue->dead_due_ms = INT64_MAX;  // noted anew by whoever dies while the letters are read
@@ -336,33 +364,18 @@ Status Engine::trim_queue(QueueId id, int64_t now_ms) {
   step.queue = id;
   step.cursor = queue->dead_low_seq;
   step.end = queue->next_dead_seq;
-  do {
+  uint64_t low_seq = step.cursor;
+  for (bool none_kept = true, ends = false; !ends;) {
     Status status = find_dead(DeadQuery(), step);
     if (status.code() == Code::not_found) return {};  // deleted meanwhile
     WQ_TRY(std::move(status));
-  } while (step.found.empty() && !step.complete);
-  queue = state_.find_queue(id);
-  const QueueConfig& config = queue->config;
-  const uint64_t count = queue->count(JobState::dead);
-  const uint64_t over = config.dead_max_count != 0 && count > config.dead_max_count
-                            ? count - config.dead_max_count
-                            : 0;
-  size_t going = 0;
-  for (const DeadStep::Found& found : step.found) {
-    const bool too_old =
-        config.dead_max_age_ms != 0 && found.died_ms + config.dead_max_age_ms <= now_ms;
-    if (going >= over && !too_old) break;
-    ++going;
+    queue = state_.find_queue(id);
+    ends = leave_over_caps(*queue, now_ms, step, none_kept, low_seq);
+    ends |= step.complete || !step.found.empty();
   }
-  if (going == 0) {
-    if (config.dead_max_age_ms == 0 || step.found.empty()) return {};
-    const int64_t due_ms = step.found[0].died_ms + config.dead_max_age_ms;
-    queue->dead_due_ms = std::min(queue->dead_due_ms, due_ms);
-    return {};
-  }
+  if (step.found.empty()) return {};
   queue->dead_due_ms = 0;  // there may be more
-  step.found.resize(going);
-  queue->dead_low_seq = step.found.back().seq;
+  queue->dead_low_seq = low_seq;
   Lsn ignored = 0;
   return change_found(CommandType::dead_drop, step, ignored);
 }

@@ -129,7 +129,7 @@ Result<DonePage> Engine::done_page(QueueId id, uint64_t cursor, size_t limit,
 
 namespace {
 
-// Rows of one queue from its oldest on, up to the first that is kept; null: the queue is gone.
+// Rows of one queue that go, from its oldest on.
 struct Trim {
   std::vector<std::string> row_keys;
   std::vector<std::string> id_keys;
@@ -137,8 +137,11 @@ struct Trim {
   bool complete = false;
 };
 
-template <typename IsKept>
-Status find_trim(const Store& store, QueueId queue, IsKept&& is_kept_now, Trim& trim) {
+// What a row says of itself and of those behind it.
+enum class Trimming : uint8_t { goes, stays, all_stay };
+
+template <typename Look>
+Status find_trim(const Store& store, QueueId queue, Look&& look, Trim& trim) {
   const std::string lower = done_row_key(queue, 0);
   trim.next = prefix_end(done_row_key(queue, UINT64_MAX));
   const auto walk = store.scan(Family::history, lower, trim.next);
@@ -146,7 +149,9 @@ Status find_trim(const Store& store, QueueId queue, IsKept&& is_kept_now, Trim& 
     const auto key = parse_history_key(walk->key());
     const std::optional<DoneRow> row = decode_done_row(walk->value());
     if (!key || !row) return malformed_row();
-    if (is_kept_now(key->number, *row)) break;
+    const Trimming what = look(key->number, *row);
+    if (what == Trimming::all_stay) break;
+    if (what == Trimming::stays) continue;
     trim.row_keys.emplace_back(walk->key());
     trim.id_keys.push_back(done_id_key(queue, row->id));
   }
@@ -178,13 +183,17 @@ Status Engine::sweep_history() {
       if (!key) return malformed_row();
       queue_id = key->queue;
     }
-    const auto is_kept_now = [&](uint64_t seq, const DoneRow& row) {
+    // One that was done while the clock was ahead has its age later than those behind it.
+    const auto look = [&](uint64_t seq, const DoneRow& row) {
       MutexLock lock(mutex_);
       const Queue* queue = state_.find_queue(queue_id);
-      return queue && is_kept(*queue, seq, row, wall_ms());
+      const int64_t now_ms = wall_ms();
+      if (!queue || !is_kept(*queue, seq, row, now_ms)) return Trimming::goes;
+      const bool ahead = queue->config.keep_done_age_ms != 0 && row.done_ms > now_ms;
+      return ahead ? Trimming::stays : Trimming::all_stay;
     };
     Trim trim;
-    WQ_TRY(find_trim(*store_, queue_id, is_kept_now, trim));
+    WQ_TRY(find_trim(*store_, queue_id, look, trim));
     if (!trim.row_keys.empty()) {
       WQ_TRY_SET(const auto erased, erase_trim(*store_, trim));
       WQ_TRY(commit_with_room(*erased));

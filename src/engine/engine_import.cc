@@ -77,10 +77,19 @@ JobRow imported_row(const JobImage& job, QueueId queue) {
   JobRow row = job.row;
   row.queue = queue;
   row.epoch = 0;
-  row.deadline_ms = 0;
+  row.deadline_ms = row.deadline_set_ms = 0;
   if (row.state == JobState::leased || row.state == JobState::running) row.state = JobState::ready;
   if (row.state != JobState::delayed) row.position = 0;
   return row;
+}
+
+// As those of an enqueue (admit.h).
+uint64_t counted_bytes(const JobImage& job) {
+  JobSpec spec;
+  spec.payload = job.envelope.payload;
+  spec.headers = job.envelope.headers;
+  return wq::counted_bytes(spec) + job.envelope.traits.chain.size() + job.row.last_error.size() +
+         job.row.progress.size();
 }
 
 std::string job_text(JobId id) {
@@ -232,7 +241,7 @@ Status Engine::import_jobs(QueueId id, std::span<const JobImage> jobs, CallOptio
     if (Status status = admit_import(job, options_.payload_bytes_max); !status.ok()) {
       return Status(status.code(), job_text(job.id) + ": " + status.message());
     }
-    bytes += job.envelope.payload.size() + headers_bytes_max / 16 + error_bytes_max / 4;
+    bytes += counted_bytes(job);
   }
   if (bytes > call_payload_bytes_max) {
     return Status(Code::too_large, "payload: the jobs of this call have over 512 MiB together");
@@ -292,7 +301,7 @@ Status Engine::import_kv(std::span<const KvImage> rows, CallOptions& call) {
     WQ_TRY(admit_kv({.verb = KvVerb::put, .key = row.key, .value = row.value}));
     WQ_TRY(check_time("expires_ms", row.expires_ms));
     row_keys.push_back(kv_row_key(row.key));
-    bytes += row.value.size();
+    bytes += row.key.size() + row.value.size() + row_beside_bytes;
   }
   if (bytes > call_payload_bytes_max) {
     return Status(Code::too_large, "value: the rows of this call have over 512 MiB together");

@@ -167,7 +167,7 @@ Status Engine::import_history(QueueId queue, std::span<const DoneImage> jobs, Ca
     }
     rows.probes.push_back(done_id_key(queue, job.row.id));
     rows.rows.push_back({{}, encode_done_row(job.row), job.row.id, job.row.generation});
-    bytes += job.row.result.size();
+    bytes += job.row.result.size() + row_beside_bytes;
   }
   if (bytes > call_payload_bytes_max) {
     return Status(Code::too_large, "result: those of this call have over 512 MiB together");

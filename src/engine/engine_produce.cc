@@ -449,6 +449,7 @@ bool is_parked_in_store(const Queue& queue, const StoredJob& stored) {
 JobView Engine::view_of_stored(StoredJob stored, const Queue& queue) const {
   const JobRow& row = stored.row;
   JobView view;
+  view.batch_cancelled = cancelled_batch_of(state_, stored.id, &stored) != 0;
   view.id = stored.id;
   view.generation = row.generation;
   view.state = row.state;

@@ -51,7 +51,8 @@ Status admit_op(const TxnOp& op, uint64_t payload_bytes_max, int64_t now_ms) {
 
 uint64_t bytes_of(const TxnOp& op) {
   if (op.kind == TxnOp::Kind::enqueue) return counted_bytes(op.spec);
-  return op.kind == TxnOp::Kind::kv ? op.kv.value.size() : op.settle.result.size();
+  if (op.kind == TxnOp::Kind::settle) return counted_bytes(op.settle);
+  return op.kv.key.size() + op.kv.value.size() + row_beside_bytes;
 }
 
 // The part that takes the next operation: the last one if it is of the same queue.

@@ -42,17 +42,21 @@ Result<JobId> Engine::key_holder(QueueId id, KeyKind kind, std::string_view key)
   return holder;
 }
 
-// Commits a command that moves these jobs. Those that are only in the store become resident for it,
-// in no lane, so the command must follow: if it can not, the store stops.
+// Makes one of several jobs resident for a command that moves them all: in no lane or list, so the
+// command must follow under this lock. If it can not, the store stops.
+Status Engine::bring_in(StoredJob stored) {
+  const Result<Job*> job = materialize(state_, std::move(stored));
+  if (!job.ok()) set_failure(job.status().text());
+  return job.status();
+}
+
+// Commits a command that moves these jobs. Those that are only in the store become resident for it.
 Result<Lsn> Engine::commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold) {
   try {
     for (const JobId id : ids) {
       StoredJob* stored = cold.find(id);
       if (!stored || state_.find(id)) continue;
-      const Result<Job*> job = materialize(state_, std::move(*stored));
-      if (job.ok()) continue;
-      set_failure(job.status().text());
-      return job.status();
+      WQ_TRY(bring_in(std::move(*stored)));
     }
     return commit(command);
   } catch (...) {

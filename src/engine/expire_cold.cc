@@ -160,11 +160,8 @@ Result<bool> Engine::expire_page() {
   if (page->over.empty()) return true;
   Command& command = begin(CommandType::expire_jobs, now_ms);
   for (const Ending& each : page->over) command.ids.push_back(each.job.id);
-  // Resident but in no lane from here on, as in with_job(): the command has to follow.
   try {
-    for (Ending& each : page->over) {
-      WQ_TRY(materialize(state_, std::move(each.job)).take_status());
-    }
+    for (Ending& each : page->over) WQ_TRY(bring_in(std::move(each.job)));
     WQ_TRY(commit(command).take_status());
   } catch (...) {
     set_failure("stored jobs could not be ended");

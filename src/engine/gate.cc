@@ -220,11 +220,11 @@ void State::note_stored(Lane& line, const Job& job) {
   if (line.tenants != LineTenants::one && line.head.empty()) line.tenants = LineTenants::unread;
 }
 
-void State::hold_slot(Job* job) {
+void State::hold_slot(Job* job, bool was_held) {
   if (!job->traits || job->traits->group.empty()) return;
   KeyGate& gate = *gate_of(job->queue, GateName(GateName::group, job->traits->group));
-  // It has not named its limit before if it does not wait for the group.
-  const bool is_first = is_idle(gate) && !job->traits->parks();
+  // It has not named its limit before if it does not wait for the group, and was not held.
+  const bool is_first = is_idle(gate) && !job->traits->parks() && !was_held;
   if (is_first || gate.limit == 0) {
     const uint32_t limit = std::exchange(gate.limit, job->traits->group_limit);
     if (limit != gate.limit) touch(gate);

@@ -45,8 +45,9 @@ struct Job {
   int64_t since_ms = 0;
   int64_t leased_ms = 0;
   int64_t deadline_ms = 0;
-  int64_t key_until_ms = 0;   // it holds its unique or debounce key until then; 0 = it does not
-  int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
+  int64_t deadline_set_ms = 0;  // by a confirm or an extend; 0 = by the lease, at leased_ms
+  int64_t key_until_ms = 0;     // it holds its unique or debounce key until then; 0 = it does not
+  int64_t first_dead_ms = 0;    // when it died for the first time; 0 = never
   uint32_t epoch = 0;
   uint32_t attempts = 0;
   uint32_t exceptions = 0;

@@ -72,7 +72,8 @@ struct JobRow {
   int64_t first_dead_ms = 0;  // when it died for the first time; 0 = never
   std::string_view last_error = {};
   std::string_view progress = {};
-  int64_t key_until_ms = 0;  // see Job
+  int64_t key_until_ms = 0;     // see Job
+  int64_t deadline_set_ms = 0;  // when deadline_ms was set; 0 = at leased_ms
 };
 
 struct LaneRow {

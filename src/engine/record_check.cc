@@ -463,8 +463,9 @@ const char* check_job_row(const JobRow& row) {
   if (row.queue == 0) return "queue is 0";
   if (!stored_state(row.state)) return "unknown job state";
   if (row.reason > dead_reason_last) return "unknown dead reason";
-  if (row.since_ms < 0 || row.leased_ms < 0 || row.deadline_ms < 0 || row.first_dead_ms < 0) {
-    return "time is negative";
+  for (const int64_t time_ms :
+       {row.since_ms, row.leased_ms, row.deadline_ms, row.first_dead_ms, row.deadline_set_ms}) {
+    if (time_ms < 0) return "time is negative";
   }
   if (row.state == JobState::delayed && row.position > static_cast<uint64_t>(INT64_MAX)) {
     return "due time is negative";

@@ -436,6 +436,7 @@ Bytes Encoder::job_row(const JobRow& row, Bytes envelope) {
   table.add_deadline_ms(row.deadline_ms);
   table.add_key_until_ms(row.key_until_ms);
   table.add_first_dead_ms(row.first_dead_ms);
+  table.add_deadline_set_ms(row.deadline_set_ms);
   table.add_queue(row.queue);
   table.add_envelope(body);
   table.add_epoch(row.epoch);

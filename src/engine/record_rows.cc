@@ -152,7 +152,8 @@ const char* read_job_row(const AlignedImage& image, DecodedJobRow& decoded) {
                  .first_dead_ms = table->first_dead_ms(),
                  .last_error = as_text(image.in_input(vector_bytes(table->last_error()))),
                  .progress = as_text(image.in_input(vector_bytes(table->progress()))),
-                 .key_until_ms = table->key_until_ms()};
+                 .key_until_ms = table->key_until_ms(),
+                 .deadline_set_ms = table->deadline_set_ms()};
   return check_job_row(decoded.row);
 }
 

@@ -410,7 +410,8 @@ Status Engine::make_job_resident(JobId id) {
 // ---- the new run
 
 // A lease goes on with its old deadline. If the wall clock was set back while the store was closed,
-// it never gets more than its whole length again (R12).
+// it never gets more than its whole length again (R12), which is counted from when the deadline was
+// set: a lease that is extended all the time may have begun long ago.
 Status Engine::start_run() {
   MutexLock lock(mutex_);
   opened_wall_ms_ = wall_ms();
@@ -419,8 +420,9 @@ Status Engine::start_run() {
     note_packing(queue->config);
     for (Job* job = queue->leased.front(); job; job = queue->leased.next(job)) {
       ++recovery_.leases_kept;
-      const int64_t length_ms = job->deadline_ms - job->leased_ms;
-      if (job->deadline_ms != 0 && opened_wall_ms_ < job->leased_ms &&
+      const int64_t set_ms = job->deadline_set_ms != 0 ? job->deadline_set_ms : job->leased_ms;
+      const int64_t length_ms = job->deadline_ms - set_ms;
+      if (job->deadline_ms != 0 && opened_wall_ms_ < set_ms &&
           !WQ_PLANTED(lease_grows_with_a_clock_step)) {
         state_.leases().move(job, opened_wall_ms_ + length_ms);
       }

@@ -137,6 +137,7 @@ Job* State::add_stored(Queue* queue, JobId id, const JobRow& row, BodyRef body,
   job->position = row.position;
   job->since_ms = row.since_ms;
   job->deadline_ms = row.deadline_ms;
+  job->deadline_set_ms = row.deadline_set_ms;
   if (row.state == JobState::ready && !gate_name_of(*job).empty()) {
     job->gate = gate_of(queue, gate_name_of(*job));
     job->line = job->gate->number;
@@ -163,7 +164,7 @@ void State::link_stored(Job* job) {
     case JobState::leased:
     case JobState::running:
       job->queue->leased.push_back(job);
-      hold_slot(job);
+      hold_slot(job, true);
       if (job->deadline_ms != 0) leases_.add(job, job->deadline_ms);
       break;
     default:
@@ -252,7 +253,7 @@ void State::leave(Job* job) {
       break;
   }
   count_out(job);
-  job->deadline_ms = 0;
+  job->deadline_ms = job->deadline_set_ms = 0;
   if (job->gate) leave_gate(job);
 }
 
@@ -328,7 +329,7 @@ void State::enter_leased(Job* job, int64_t now_ms, Generation generation, int64_
   leases_.add(job, deadline_ms + lease_shift_ms);
   queue->leased.push_back(job);
   count_in(job);
-  hold_slot(job);
+  hold_slot(job, false);
   if (!job->traits) return;
   charge_key(*job);
   on_leased(*this, *job, now_ms);
@@ -342,10 +343,13 @@ void State::enter_running(Job* job, int64_t now_ms, int64_t deadline_ms) {
   job->since_ms = now_ms;
   job->position = job->generation;
   job->deadline_ms = deadline_ms;
-  if (deadline_ms != 0) leases_.add(job, deadline_ms + lease_shift_ms);
+  if (deadline_ms != 0) {
+    job->deadline_set_ms = now_ms;
+    leases_.add(job, deadline_ms + lease_shift_ms);
+  }
   queue->leased.push_back(job);
   count_in(job);
-  hold_slot(job);
+  hold_slot(job, true);
 }
 
 void State::enter_dead(Job* job, int64_t now_ms, DeadReason reason) {
@@ -402,9 +406,10 @@ void State::discard(Job* job) {
   resident_bytes_ += job->resident_bytes();
 }
 
-void State::set_deadline(Job* job, int64_t deadline_ms) {
+void State::set_deadline(Job* job, int64_t now_ms, int64_t deadline_ms) {
   touch(job);
   job->deadline_ms = deadline_ms;
+  job->deadline_set_ms = now_ms;
   leases_.move(job, deadline_ms + lease_shift_ms);
 }
 
@@ -568,6 +573,7 @@ void State::capture(Job* job) {
   row.leased_ms = job->leased_ms;
   row.first_dead_ms = job->first_dead_ms;
   row.deadline_ms = job->deadline_ms;
+  row.deadline_set_ms = job->deadline_set_ms;
   row.key_until_ms = job->key_until_ms;
   out.line = job->line;
   if (job->last_error) out.error = *job->last_error;

@@ -108,7 +108,7 @@ class State {
   void enter_running(Job* job, int64_t now_ms, int64_t deadline_ms);
   void enter_dead(Job* job, int64_t now_ms, DeadReason reason);
   void end(Job* job, EndReason reason, int64_t now_ms);  // after leave()
-  void set_deadline(Job* job, int64_t deadline_ms);
+  void set_deadline(Job* job, int64_t now_ms, int64_t deadline_ms);
   void set_error(Job* job, std::string_view error);
   void set_progress(Job* job, std::string_view note);
   // Sets the timer of a ready job that ends if it does not start in time; in a lane only, so that
@@ -281,7 +281,7 @@ class State {
   void settle_tenant(KeyGate& gate);
   void touch(KeyGate& gate);
   void enter_line(Job* job);
-  void hold_slot(Job* job);
+  void hold_slot(Job* job, bool was_held);
   void charge_key(const Job& job);
   void set_timer(KeyGate& gate, int64_t wait_ms);
   void set_breaker(KeyGate& gate, Breaker breaker);

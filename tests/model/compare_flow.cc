@@ -173,7 +173,7 @@ std::string compare_batches(Engine& engine, const Model& model, Now now, size_t 
 
 // ---- schedules
 
-std::string compare_schedules(Engine& engine, const Model& model) {
+std::string compare_schedules(Engine& engine, const Model& model, Now now) {
   const Result<CronPage> page = engine.cron_list(0, "", 1'000);
   if (!page.ok()) return "schedules: " + page.status().message();
   WQ_SAME("schedules", page.value().schedules.size(), model.schedules.size());
@@ -191,7 +191,9 @@ std::string compare_schedules(Engine& engine, const Model& model) {
     WQ_SAME(what + "missed", view.state.missed, schedule.missed);
     // What is said while the queue is full stays until a slot runs.
     const bool may_wait = model.queues.at(schedule.queue).was_limited;
-    if (!may_wait) WQ_SAME(what + "problem", view.problem, std::string());
+    constexpr int64_t on_time_ms = 10'000;
+    const bool set_back = !schedule.paused && schedule.last_slot_ms - on_time_ms > now.wall_ms;
+    if (!may_wait) WQ_SAME(what + "has a problem", !view.problem.empty(), set_back);
     const Result<CronRow> row = decode_cron_row(as_bytes(view.row));
     if (!row.ok()) return what + row.status().message();
     WQ_SAME(what + "catch_up", row.value().catch_up, schedule.catch_up);
@@ -232,7 +234,7 @@ std::string compare_flows(Engine& engine, const Model& model, Now now) {
   }
   WQ_SAME_OR_SAY(compare_kv(engine, model, now, "", 4));
   WQ_SAME_OR_SAY(compare_batches(engine, model, now, 5));
-  WQ_SAME_OR_SAY(compare_schedules(engine, model));
+  WQ_SAME_OR_SAY(compare_schedules(engine, model, now));
   return compare_keys(engine, model, now);
 }
 
@@ -257,11 +259,10 @@ DueWork due_work(Engine& engine, Model& model, Now now) {
     }
   }
   for (const auto& [id, queue] : model.queues) {
-    const size_t over = Model::over_dead_caps(queue, now);
     std::vector<JobId> gone;
-    for (size_t i = 0; i < over; ++i) {
-      if (engine.get(id, queue.dead[i]).status().code() != Code::not_found) break;
-      gone.push_back(queue.dead[i]);
+    for (const JobId letter : Model::over_dead_caps(queue, now)) {
+      if (engine.get(id, letter).status().code() != Code::not_found) break;
+      gone.push_back(letter);
     }
     if (!gone.empty()) out.dead_dropped[id] = std::move(gone);
   }

@@ -25,7 +25,7 @@ std::string compare_kv(Engine& engine, const Model& model, Now now, const std::s
                        size_t page);
 std::string compare_batches(Engine& engine, const Model& model, Now now, size_t page);
 std::string compare_batch(const BatchStatus& status, uint64_t id, const Batch& batch);
-std::string compare_schedules(Engine& engine, const Model& model);
+std::string compare_schedules(Engine& engine, const Model& model, Now now);
 std::string compare_keys(Engine& engine, const Model& model, Now now);
 
 // All of it.

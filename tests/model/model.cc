@@ -15,6 +15,7 @@ bool is_held(const Job& job) {
 }
 
 void set_deadline(Job& job, int64_t length_ms, Now now) {
+  job.set_ms = now.wall_ms;
   job.deadline_ms = now.wall_ms + length_ms;
   job.expires_ms = now.run_ms + length_ms;
 }
@@ -393,8 +394,8 @@ void Model::reopen(Now now) {
   for (auto& [queue_id, queue] : queues) {
     for (auto& [id, job] : queue.jobs) {
       if (job.deadline_ms == 0 || !is_held(job)) continue;
-      const bool set_back = now.wall_ms < job.leased_ms;
-      job.expires_ms = set_back ? now.run_ms + (job.deadline_ms - job.leased_ms) : job.deadline_ms;
+      const bool set_back = now.wall_ms < job.set_ms;
+      job.expires_ms = set_back ? now.run_ms + (job.deadline_ms - job.set_ms) : job.deadline_ms;
     }
   }
 }

@@ -51,6 +51,7 @@ struct Job {
   int64_t since_ms = 0;     // when it became ready, delayed or dead
   int64_t due_ms = 0;       // delayed
   int64_t leased_ms = 0;    // by the wall clock
+  int64_t set_ms = 0;       // when the deadline was set, by the wall clock
   int64_t deadline_ms = 0;  // leased, running: as a date; 0 = none
   int64_t expires_ms = 0;   // the same on the clock of this run
   std::string error;
@@ -165,8 +166,8 @@ class Model {
   Code admit(const Queue& queue, const Intake& in, const Sizes& sizes,
              std::vector<JobId>* dropped) const;
   void drop(QueueId queue, const std::vector<JobId>& jobs, Now now);
-  // How many dead letters, the oldest, are over the caps.
-  static size_t over_dead_caps(const Queue& queue, Now now);
+  // The dead letters that are over the caps, in the order in which they go.
+  static std::vector<JobId> over_dead_caps(const Queue& queue, Now now);
   void drop_dead(QueueId queue, const std::vector<JobId>& letters, Now now);
 
   // ---- keys

@@ -57,14 +57,19 @@ void Model::drop(QueueId queue, const std::vector<JobId>& jobs, Now now) {
 
 // The first ones of the list: one that is too old behind one that is not, because the clock was set
 // back in between, waits for that.
-size_t Model::over_dead_caps(const Queue& queue, Now now) {
+std::vector<JobId> Model::over_dead_caps(const Queue& queue, Now now) {
   const QueueConfig& config = queue.config;
-  size_t going = static_cast<size_t>(over(queue.dead.size(), config.dead_max_count));
-  const auto is_too_old = [&](JobId id) {
-    return config.dead_max_age_ms != 0 &&
-           queue.jobs.at(id).since_ms + config.dead_max_age_ms <= now.wall_ms;
-  };
-  while (going < queue.dead.size() && is_too_old(queue.dead[going])) ++going;
+  const auto too_many = over(queue.dead.size(), config.dead_max_count);
+  std::vector<JobId> going;
+  for (const JobId id : queue.dead) {
+    const int64_t died_ms = queue.jobs.at(id).since_ms;
+    const bool ages = config.dead_max_age_ms != 0;
+    if (going.size() < too_many || (ages && died_ms + config.dead_max_age_ms <= now.wall_ms)) {
+      going.push_back(id);
+    } else if (!ages || died_ms <= now.wall_ms) {
+      break;  // one that died while the clock was ahead says nothing of those behind it
+    }
+  }
   return going;
 }
 

@@ -232,7 +232,8 @@ std::string Runner::at_rest() {
   const EngineStats stats = engine().stats();
   if (stats.resident_bytes > stats.memory_budget_bytes) return {};
   for (const auto& [id, queue] : live_.queues) {
-    WQ_SAME("dead letters left over the caps", Model::over_dead_caps(queue, now()), size_t{0});
+    WQ_SAME("dead letters left over the caps", Model::over_dead_caps(queue, now()).size(),
+            size_t{0});
   }
   for (const std::string& name : live_.due_schedules(now().wall_ms)) {
     const Result<CronView> view = engine().cron_get(name);

@@ -265,6 +265,48 @@ TEST_P(CronTest, AClockThatIsSetBackRunsNothingTwice) {
   EXPECT_EQ(slots(), "6");
 }
 
+// It is silent until its last slot is over, and says so.
+TEST_P(CronTest, AScheduleTellsThatTheClockWasSetBackBehindItsSlot) {
+  constexpr int64_t years_ms = int64_t{2 * 365} * 24 * 60 * minute_ms;
+  const auto problem = [&] { return harness_.engine().cron_get("m").value().problem; };
+  ASSERT_TRUE(put("m", "* * * * *").ok());
+  harness_.clock().step_wall(years_ms);
+  harness_.advance(minute_ms);
+  EXPECT_EQ(problem(), "");
+  harness_.clock().step_wall(-years_ms);
+  for (int i = 0; i < 2; ++i) {
+    harness_.advance(5 * minute_ms);
+    EXPECT_EQ(state("m").fired, 1u);
+    EXPECT_NE(problem().find("set back"), std::string::npos) << problem();
+    kill();
+  }
+  CallOptions call = at_process_level();
+  ASSERT_TRUE(harness_.engine().cron_remove("m", call).ok());
+  ASSERT_TRUE(put("m", "* * * * *").ok());
+  EXPECT_EQ(problem(), "");
+  harness_.advance(minute_ms);
+  EXPECT_EQ(state("m").fired, 1u);
+}
+
+// One that had trouble while the clock was ahead rested until that time came.
+TEST_P(CronTest, AClockThatIsSetBackEndsTheRestOfASchedule) {
+  constexpr int64_t years_ms = int64_t{2 * 365} * 24 * 60 * minute_ms;
+  QueueConfig config;
+  config.max_depth = 1;
+  configure(config, config_max_depth);
+  ASSERT_TRUE(put("m", "* * * * *").ok());
+  const JobId job = harness_.enqueue(queue_, "in the way");
+  harness_.advance(minute_ms);
+  harness_.clock().step_wall(years_ms);
+  harness_.tick();
+  EXPECT_NE(harness_.engine().cron_get("m").value().problem, "");
+  harness_.clock().step_wall(-years_ms);
+  CallOptions call = at_process_level();
+  ASSERT_TRUE(harness_.engine().cancel(queue_, job, call).ok());
+  harness_.advance(5'000);
+  EXPECT_EQ(slots(), "1");
+}
+
 // The next slot is written down with the jobs of this one: a kill right behind it shows.
 TEST_P(CronTest, JobAndNextSlotAreOneRecord) {
   ASSERT_TRUE(put("m", "* * * * *").ok());

@@ -501,6 +501,7 @@ TEST(RecordRules, JobRows) {
     table.add_since_ms(row.since_ms);
     table.add_deadline_ms(row.deadline_ms);
     table.add_first_dead_ms(row.first_dead_ms);
+    table.add_deadline_set_ms(row.deadline_set_ms);
     table.add_last_error(error);
     b.Finish(table.Finish());
     const auto decoded =
@@ -516,6 +517,7 @@ TEST(RecordRules, JobRows) {
   EXPECT_TRUE(refused([](JobRow& r) { r.since_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.deadline_ms = -1; }));
   EXPECT_TRUE(refused([](JobRow& r) { r.first_dead_ms = -1; }));
+  EXPECT_TRUE(refused([](JobRow& r) { r.deadline_set_ms = -1; }));
   EXPECT_TRUE(refused([&](JobRow& r) { r.last_error = long_error; }));
   EXPECT_TRUE(refused([](JobRow& r) {
     r.state = JobState::delayed;

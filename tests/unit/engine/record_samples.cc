@@ -363,6 +363,7 @@ JobRow SampleMaker::job_row() {
   out.deadline_ms = time_ms();
   out.key_until_ms = time_ms();
   out.first_dead_ms = time_ms();
+  out.deadline_set_ms = time_ms();
   out.last_error = keep(bytes(prng_.below(3) == 0 ? error_bytes_max : 10));
   out.progress = keep(bytes(prng_.below(3) == 0 ? progress_bytes_max : 10));
   return out;
@@ -557,8 +558,8 @@ bool same_job_row(const JobRow& a, const JobRow& b) {
   const auto parts = [](const JobRow& r) {
     return std::tie(r.queue, r.state, r.priority, r.reason, r.epoch, r.attempts, r.exceptions,
                     r.failures, r.max_attempts, r.replays, r.position, r.generation, r.since_ms,
-                    r.leased_ms, r.deadline_ms, r.first_dead_ms, r.last_error, r.progress,
-                    r.key_until_ms);
+                    r.leased_ms, r.deadline_ms, r.first_dead_ms, r.deadline_set_ms, r.last_error,
+                    r.progress, r.key_until_ms);
   };
   return parts(a) == parts(b);
 }

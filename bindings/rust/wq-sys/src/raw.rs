@@ -1918,7 +1918,8 @@ pub struct wq_cron {
     pub payload: wq_bytes,
     pub headers: *const wq_header,
     pub headers_count: usize,
-    /// why its last slots could not be told; empty: none
+    /// why its last slots could not be told, or that the clock was set back behind the last one;
+    /// empty: none
     pub problem: wq_bytes,
     /// as in wq_job
     pub payload_code: i32,
@@ -5289,7 +5290,7 @@ extern "C" {
     /// that nothing is planned. A change by another call can make something due earlier.
     ///
     /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY,
-    /// WQ_E_NO_SPACE, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: none promised; what it flushes is told by wq_store_get_stats.
     /// Thread: any.
     /// Blocks: for disk I/O only.
@@ -5622,7 +5623,7 @@ extern "C" {
     /// Read counts and totals of the queue, as of one moment. They are exact.
     ///
     /// Returns: WQ_OK; WQ_E_INVALID, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted),
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_IO, WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
     /// Durability: none.
     /// Thread: any.
     /// Blocks: rarely, for one disk read.
@@ -5676,8 +5677,9 @@ extern "C" {
     /// returned. *accepted (may be NULL) is how many were taken.
     /// `out` (may be NULL) is an array of n, out_size is sizeof out[0]: taken jobs have WQ_OK
     /// and an id,
-    /// all others the code that is returned. The payloads of one call have at most 512 MiB
-    /// together.
+    /// all others the code that is returned. Payloads and headers of one call, those of its
+    /// chains too,
+    /// have at most 512 MiB together.
     /// A job that meets the holder of a key (maybe an earlier job of this call) is no refusal:
     /// it alone
     /// has WQ_DUPLICATE and the holder's id in `out`, and *accepted does not count it.
@@ -5685,8 +5687,8 @@ extern "C" {
     /// Returns: WQ_OK (no refusal, at least one taken); WQ_DUPLICATE (all n, nothing changed, no
     /// event); WQ_DISABLED; WQ_CONFLICT (flow); WQ_E_INVALID (also n = 0), WQ_E_TOO_LARGE (also
     /// n), WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (queue deleted, flow, chain), WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_FULL, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+    /// WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: by `call`; default that of the queue. Holds for the taken ones also when a
     /// refusal is returned.
     /// Thread: any.
@@ -5897,9 +5899,11 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Set the deadlines of `n` leased or running jobs to lease_ms from now (0: the queue's
-    /// lease_ms),
-    /// in one change.
+    /// Set the deadlines of `n` leased or running jobs to lease_ms from now, in one change. With
+    /// a
+    /// lease_ms of 0 each gets the timeout_ms of its job, or else lease_ms of its queue, and
+    /// jobs with
+    /// the same one are a change.
     /// A lease past its deadline that was not reclaimed yet is extended like any other. A
     /// running job
     /// without a deadline stays without one.
@@ -5954,6 +5958,7 @@ extern "C" {
     ) -> i32;
 
     /// Settle `n` jobs of this queue in one change; item_size is sizeof items[0].
+    /// Results and error texts of one call have at most 512 MiB together (WQ_E_TOO_LARGE).
     /// codes (may be NULL) is an array of n: WQ_OK, WQ_STALE or WQ_E_NOT_FOUND for each item.
     /// One that
     /// is refused does not stop the others. An invalid item refuses the whole call.
@@ -6054,8 +6059,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (the job is dead); WQ_E_NOT_FOUND (no such job in this queue:
     /// ended, removed, another queue's, or queue deleted); WQ_E_INVALID, WQ_E_UNSUPPORTED,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED,
-    /// WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT,
+    /// WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for a disk read if the job is not in memory.
@@ -6429,8 +6434,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (an unfinished import); WQ_E_INVALID, WQ_E_TOO_LARGE,
     /// WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no such queue), WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL, WQ_E_NO_KEY
-    /// (ENCRYPTION).
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL,
+    /// WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: by `call`; default WQ_POWER.
     /// Thread: any.
     /// Blocks: for durability, and for room.
@@ -6562,20 +6567,25 @@ extern "C" {
     ///
     /// A slot (schedule and due time) runs once or never: its job and the next slot are one
     /// record, also
-    /// over a crash or a clock that is set back. A slot that could not run in time, because the
-    /// store
-    /// was closed or the clock was set ahead, was missed if it is over 10 s late; then the
-    /// newest
-    /// `catch_up` of the missed ones run at once (0: none). A disabled queue misses its slots, a
-    /// paused
-    /// one takes the jobs, a full one takes them once it has room (wq_cron.problem says so
-    /// meanwhile).
-    /// Deleting a queue removes its schedules. A zone that the system does not have
-    /// any more stops its own schedule: wq_cron.problem says so, and the slots are caught up
-    /// with when
-    /// a process opens the store that has it. Each job carries the headers wq-schedule (the
-    /// name) and
-    /// wq-slot-ms (the due time in decimal), behind those of `spec`.
+    /// over a crash or a clock that is set back: behind a slot that ran while the clock was
+    /// ahead the
+    /// schedule goes on when that time has really come (wq_cron.problem says so); removed and
+    /// put again
+    /// it begins anew. A slot that could not run in time, because the store was closed or the
+    /// clock was
+    /// set ahead, was missed if it is over 10 s late; then the newest `catch_up` of the missed
+    /// ones run
+    /// at once (0: none). A disabled queue misses its slots, a paused one takes the jobs, a full
+    /// one
+    /// takes them once it has room (wq_cron.problem says so meanwhile). Deleting a queue removes
+    /// its
+    /// schedules. A zone that the system does not have any more stops its own schedule:
+    /// wq_cron.problem
+    /// says so, and the slots are caught up with when a process opens the store that has it.
+    /// Each job
+    /// carries the headers wq-schedule (the name) and wq-slot-ms (the due time in decimal),
+    /// behind those
+    /// of `spec`.
     ///
     /// Returns: WQ_OK; WQ_E_INVALID (the message names the field of the expression),
     /// WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_FULL (10,000 schedules), WQ_E_NOT_FOUND (queue
@@ -7150,7 +7160,7 @@ extern "C" {
     /// `text` (may be NULL) gets the same as lines for a person.
     ///
     /// Returns: WQ_OK; else *text is NULL: WQ_E_NOT_FOUND (queue deleted), WQ_E_INVALID,
-    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+    /// WQ_E_CLOSED, WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
     /// Durability: none.
     /// Thread: any.
     /// Blocks: rarely, for one disk read.
@@ -7233,7 +7243,7 @@ extern "C" {
     /// Works on a poisoned store.
     ///
     /// Returns: WQ_OK with *text set; else *text is NULL: WQ_E_INVALID, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_INTERNAL.
+    /// WQ_E_FORKED, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_INTERNAL.
     /// Durability: none.
     /// Thread: any.
     /// Blocks: rarely, for one disk read per queue.
@@ -7502,7 +7512,7 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also a key that is given
     /// twice), WQ_E_TOO_LARGE, WQ_E_NOT_FOUND, WQ_E_UNSUPPORTED, WQ_E_CLOSED, WQ_E_FORKED,
-    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL.
+    /// WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED, WQ_E_INTERNAL.
     /// Durability: that of wq_import_end.
     /// Thread: any.
     /// Blocks: for disk I/O, and for room.
@@ -7525,8 +7535,8 @@ extern "C" {
     ///
     /// Returns: WQ_OK; WQ_CONFLICT (no import has begun); WQ_E_INVALID (also an id that is
     /// there, or is not below next_job_id), WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_CLOSED,
-    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_POISONED, WQ_E_INTERNAL,
-    /// WQ_E_NO_KEY (ENCRYPTION).
+    /// WQ_E_FORKED, WQ_E_NO_SPACE, WQ_E_NO_MEMORY, WQ_E_IO, WQ_E_CORRUPT, WQ_E_POISONED,
+    /// WQ_E_INTERNAL, WQ_E_NO_KEY (ENCRYPTION).
     /// Durability: that of wq_import_end.
     /// Thread: any.
     /// Blocks: for disk I/O, and for room.
