@@ -81,8 +81,9 @@ class Work {
   }
 
   const wq_backup_options* options() const { return &options_; }
+  // A signal that comes when all is done stops nothing: what was made is there, and is told.
   void check(int32_t code, const wq_error& err) const {
-    stop_if_asked();
+    if (code == WQ_CANCELLED) stop_if_asked();
     cli::check(code, err);
   }
   TarProgress tar_progress() {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -34,7 +35,10 @@ using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 // Damage of a tar has no errno of the system, or one that says nothing.
 [[noreturn]] void fail_read(archive* tar) {
   const char* const text = archive_error_string(tar);
-  fail(exit_storage, std::string("tar: ") + (text != nullptr ? text : "unknown error"));
+  const int os_errno = archive_errno(tar);
+  const bool is_damage = os_errno <= 0 || os_errno == EILSEQ || os_errno == EINVAL;
+  const std::string cause = is_damage ? "" : std::string(": ") + std::strerror(os_errno);
+  fail(exit_storage, std::string("tar: ") + (text != nullptr ? text : "unknown error") + cause);
 }
 
 [[noreturn]] void fail_write(archive* tar, const std::string& name) {

@@ -3,6 +3,7 @@ kills in the middle, and archives of somebody who means harm."""
 
 import io
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -185,7 +186,7 @@ class BackupTest(CliCase):
         self.wq("backup", self.path("b"))
         command = [PROGRAM, "--store", self.path("r"), "restore", self.path("b")]
         met = 0
-        for _ in range(20):
+        for _ in range(6):
             first = self.start_command(command).process
             while not os.path.exists(self.path("r.restoring/db")) and first.poll() is None:
                 pass
@@ -259,6 +260,40 @@ class BackupTest(CliCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"Broken pipe", done.stderr)
         self.assertEqual(os.listdir(self.dir), ["store"])
+        with open(self.path("none"), "wb") as closed:
+            done = subprocess.run([PROGRAM, "verify", "--backup", "-"], stdin=closed,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertIn(b"Bad file descriptor", done.stderr)
+
+    def test_a_signal_that_comes_too_late(self):
+        """What is told to be stopped is not there; what is there is told."""
+        self.fill()
+        self.wq("backup", self.path("b"))
+        restored = self.path("r")
+        for _ in range(12):
+            process = self.start_command([PROGRAM, "--store", restored, "restore",
+                                          self.path("b")]).process
+            while not os.path.exists(restored) and process.poll() is None:
+                pass
+            process.send_signal(signal.SIGINT)
+            self.assertIn(process.wait(DEADLINE_SECONDS), (0, -signal.SIGINT))
+            shutil.rmtree(restored)
+
+    def test_a_limit_of_file_sizes(self):
+        """ulimit -f kills with a signal, unless the program sees to it."""
+        self.fill()
+        self.wq("backup", self.path("b"))
+        self.wq("backup", self.path("b.tar"))
+        before = tree(self.dir)
+        for backup in ("b", "b.tar"):
+            done = subprocess.run(
+                [PROGRAM, "--store", self.path("r"), "restore", self.path(backup)],
+                capture_output=True, check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+            self.assertEqual(done.returncode, 7, done)
+            self.assertIn(b"File too large", done.stderr)
+            self.assertEqual(tree(self.dir), before)
 
     # ---- archives of somebody else
 
