@@ -100,7 +100,7 @@ class CapiBackupElsewhere : public CapiBackup {
     options_.progress_ctx = this;
     options_.progress = [](uint64_t done, uint64_t, void* ctx) -> int32_t {
       auto* const test = static_cast<CapiBackupElsewhere*>(ctx);
-      std::filesystem::current_path(test->elsewhere_);
+      if (done > 0) std::filesystem::current_path(test->elsewhere_);
       return done > test->stop_at_ ? 1 : 0;
     };
   }
