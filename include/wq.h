@@ -2580,7 +2580,8 @@ WQ_API int32_t wq_backup_verify(const char *directory, const wq_backup_options *
 /* Make the store `path` from the backup in `directory`. The path must not be there, or be an empty
  * directory. First the whole backup is checked; then the store is built in PATH.restoring and gets
  * its name when it is complete and on the device. A failure leaves no store; what a killed restore
- * left in PATH.restoring is removed by the next one.
+ * left in PATH.restoring is removed by the next one. What else stands there is kept, and the call
+ * refused with WQ_E_INVALID.
  * The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens handed out
  * later than the backup are refused there. Job ids behind the backup may be given out a second
  * time. The backup stays as it is. `report` may be NULL.

@@ -63,7 +63,7 @@ int32_t wq_store_backup(wq_store* store, const char* directory, const wq_backup_
   return wq::with_handle(store, err, [&](wq::Engine& engine) -> wq::Status {
     wq::BackupCall call;
     std::string target;
-    WQ_TRY(wq::read_store_path(directory, target));
+    WQ_TRY(wq::read_lasting_path(directory, target));
     WQ_TRY(call.open(options, report));
     return call.close(engine.backup(target, call.progress()));
   });
@@ -74,7 +74,7 @@ int32_t wq_backup_verify(const char* directory, const wq_backup_options* options
   return wq::boundary(err, [&]() -> wq::Status {
     wq::BackupCall call;
     std::string backup;
-    WQ_TRY(wq::read_store_path(directory, backup));
+    WQ_TRY(wq::read_lasting_path(directory, backup));
     WQ_TRY(call.open(options, report));
     WQ_TRY_SET(const std::unique_ptr<wq::Io> io, wq::make_io());
     return call.close(wq::verify_backup(*io, backup, call.progress()));
@@ -86,8 +86,8 @@ int32_t wq_backup_restore(const char* directory, const char* path, const wq_back
   return wq::boundary(err, [&]() -> wq::Status {
     wq::BackupCall call;
     std::string backup, store;
-    WQ_TRY(wq::read_store_path(directory, backup));
-    WQ_TRY(wq::read_store_path(path, store));
+    WQ_TRY(wq::read_lasting_path(directory, backup));
+    WQ_TRY(wq::read_lasting_path(path, store));
     WQ_TRY(call.open(options, report));
     WQ_TRY_SET(const std::unique_ptr<wq::Io> io, wq::make_io());
     return call.close(wq::restore_backup(*io, backup, store, call.progress()));

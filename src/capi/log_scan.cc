@@ -75,7 +75,7 @@ class Visitor {
 
 Status scan(const char* path, wq_log_visit visit, void* ctx) {
   std::string directory;
-  WQ_TRY(read_store_path(path, directory));
+  WQ_TRY(read_lasting_path(path, directory));
   if (!visit) return Status(Code::invalid, "visit is NULL");
   WQ_TRY_SET(const std::unique_ptr<Io> io, make_io());
   WQ_TRY(read_format(*io, directory, Access::read).take_status());

@@ -45,8 +45,8 @@ wq_repair_finding to_public(const SalvageFinding& in) {
 Status repair(const char* path, const char* new_path, wq_repair_visit visit, void* ctx,
               wq_repair_report* report) {
   SalvageOptions options;
-  WQ_TRY(read_store_path(path, options.directory));
-  if (new_path) WQ_TRY(read_store_path(new_path, options.new_directory));
+  WQ_TRY(read_lasting_path(path, options.directory));
+  if (new_path) WQ_TRY(read_lasting_path(new_path, options.new_directory));
   if (report) WQ_TRY(check_out(report, "report"));
   options.scratch = scratch_directory();
   WQ_TRY_SET(const std::unique_ptr<Io> io, make_io());

@@ -21,8 +21,9 @@ inline Status read_store_path(const char* path, std::string& out) {
   return {};
 }
 
-// Of a store that stays open. The files that it makes later on must go to the same directory, and
-// not to another store, wherever the working directory is by then.
+// Of a store that stays open, and of a call that takes long or calls back. The files that it makes
+// and removes later on must be of the same directory, and not of another one of that name, wherever
+// the working directory is by then.
 inline Status read_lasting_path(const char* path, std::string& out) {
   WQ_TRY(read_store_path(path, out));
   WQ_TRY_SET(out, absolute_path(out));

@@ -373,7 +373,7 @@ anything is made, and the store gets its name when it is complete.
 
   wq restore --store /var/lib/jobs /backups/monday
   zstd -d < monday.tar.zst | wq restore -)");
-  command.add_option("backup", *backup, "Directory, file.tar or -")->required();
+  command.add_option("backup", *backup, "Directory, tar file or -")->required();
   command.callback([backup, &chosen] {
     chosen = [backup](Context& context) { return run_restore(context, *backup); };
   });

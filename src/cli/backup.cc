@@ -2,16 +2,20 @@
 // is packed from one, or unpacked to one, that lies beside it and goes away again. Whatever stops a
 // command, nothing half done keeps a final name.
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "cli/backup_tar.h"
 #include "cli/commands.h"
+#include "cli/descriptor.h"
 #include "cli/failure.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -21,6 +25,8 @@ namespace wq::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr unsigned rename_noreplace = 1;  // RENAME_NOREPLACE, which not every C library has
 
 bool is_tar(const std::string& path) {
   return path == "-" || path.ends_with(".tar");
@@ -37,6 +43,16 @@ class TempDirectory {
   explicit TempDirectory(const std::string& place)
       : path_(without_end_slashes(place) + ".wq-XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) fail_errno(path_, errno);
+  }
+  // Only to look at what is in it: where `place` can not be written to, TMPDIR is as good.
+  static std::unique_ptr<TempDirectory> to_look(const std::string& place) {
+    try {
+      return std::make_unique<TempDirectory>(place);
+    } catch (const Failure&) {
+      const char* const given = std::getenv("TMPDIR");
+      const std::string directory = given != nullptr && given[0] != '\0' ? given : "/tmp";
+      return std::make_unique<TempDirectory>(directory + "/backup");
+    }
   }
   ~TempDirectory() {
     std::error_code error;
@@ -65,8 +81,9 @@ class Work {
   }
 
   const wq_backup_options* options() const { return &options_; }
+  // A signal that comes when all is done stops nothing: what was made is there, and is told.
   void check(int32_t code, const wq_error& err) const {
-    stop_if_asked();
+    if (code == WQ_CANCELLED) stop_if_asked();
     cli::check(code, err);
   }
   TarProgress tar_progress() {
@@ -112,23 +129,25 @@ void sync_path(const std::string& path) {
   if (result != 0) fail_errno(path, os_errno);
 }
 
-// Under another name until it is whole and on the device.
-void write_tar_file(const std::string& directory, const std::string& target, Work& work) {
-  const std::string part = target + ".part";
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (fd < 0) fail_errno(part, errno);
-  try {
-    write_tar(directory, fd, work.tar_progress());
-    if (::fsync(fd) != 0) fail_errno(part, errno);
-    // Not rename(): what came to be under that name meanwhile is not ours to replace.
-    if (::link(part.c_str(), target.c_str()) != 0) fail_errno(target, errno);
-  } catch (const Failure&) {
-    ::close(fd);
-    ::unlink(part.c_str());
-    throw;
+// Gives a file its name, but never one that somebody else took meanwhile. Not every file system
+// knows both ways.
+void give_name(const std::string& from, const std::string& to) {
+  if (::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), rename_noreplace) ==
+      0) {
+    return;
   }
-  ::close(fd);
-  ::unlink(part.c_str());
+  if (errno != EINVAL && errno != ENOSYS) fail_errno(to, errno);
+  if (::link(from.c_str(), to.c_str()) != 0) fail_errno(to, errno);
+}
+
+// Under another name until it is whole and on the device: in `directory`, which is ours alone.
+void write_tar_file(const std::string& directory, const std::string& target, Work& work) {
+  const std::string part = directory + "/packed";
+  const Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
+  if (file.get() < 0) fail_errno(part, errno);
+  write_tar(directory, file.get(), work.tar_progress());
+  if (::fsync(file.get()) != 0) fail_errno(part, errno);
+  give_name(part, target);
   const std::string parent = fs::path(target).parent_path().string();
   sync_path(parent.empty() ? "." : parent);
 }
@@ -142,28 +161,66 @@ wq_backup_report backup_into(Context& context, const Store& store, const StopSig
   return report;
 }
 
-// The backup as a directory: itself, or a tar unpacked beside `place`.
+// The backup as a directory: itself, or a tar unpacked to one that is there for a while.
 class BackupDirectory {
  public:
+  using MakeTemp = std::function<std::unique_ptr<TempDirectory>()>;
+
   BackupDirectory(Context& context, const StopSignals& signals, const std::string& backup,
-                  const std::string& place)
-      : path_(backup) {
-    if (!is_tar(backup) || fs::is_directory(backup)) return;
-    int fd = STDIN_FILENO;
-    if (backup != "-") fd = ::open(backup.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) fail_errno(backup, errno);
-    temp_ = std::make_unique<TempDirectory>(place);
+                  const MakeTemp& make_temp)
+      : name_(backup), path_(backup) {
+    std::error_code error;
+    const bool from_input = backup == "-";
+    if (!from_input && fs::is_directory(backup, error)) return;
+    if (!is_tar(backup) && !fs::exists(backup, error)) return;
+    const Descriptor file(from_input ? -1 : ::open(backup.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!from_input && file.get() < 0) fail_errno(backup, errno);
+    temp_ = make_temp();
     path_ = temp_->path();
     Work work(context.out(), signals, "unpacking");
-    read_tar(fd, path_, work.tar_progress());
-    if (backup != "-") ::close(fd);
+    read_tar(from_input ? STDIN_FILENO : file.get(), path_, work.tar_progress());
   }
-  const std::string& path() const { return path_; }
+
+  // Calls `use` with the directory. What goes wrong is told of the archive, and not of a directory
+  // that is gone when one reads it.
+  void with(const std::function<void(const char* directory)>& use) const {
+    try {
+      use(path_.c_str());
+    } catch (Failure& failure) {
+      const std::string name = name_ == "-" ? "standard input" : name_;
+      const size_t at = temp_ ? failure.message.find(path_) : std::string::npos;
+      if (at != std::string::npos) failure.message.replace(at, path_.size(), name);
+      throw;
+    }
+  }
 
  private:
+  const std::string name_;
   std::string path_;
   std::unique_ptr<TempDirectory> temp_;
 };
+
+// Found out before all is copied: no directory can be renamed to take these places.
+void check_place(const std::string& store) {
+  const std::string path = without_end_slashes(store);
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return;
+  const auto refuse = [&](const std::string& what) {
+    fail_usage("'" + printable(store) + "' " + what);
+  };
+  const fs::path last = fs::path(path).filename();
+  if (last == "." || last == "..") refuse("is no name; give the directory's own");
+  if (fs::is_symlink(path, error)) refuse("is a link; name the directory that it leads to");
+  struct stat here {
+  }, above{};
+  const bool known =
+      ::stat(path.c_str(), &here) == 0 && ::stat((path + "/..").c_str(), &above) == 0;
+  if (known && here.st_dev != above.st_dev) {
+    refuse(
+        "is where a file system is mounted, and can not be replaced; name a directory in it "
+        "that is not there yet");
+  }
+}
 
 }  // namespace
 
@@ -205,16 +262,18 @@ int run_backup(Context& context, const std::string& target) {
 int run_restore(Context& context, const std::string& backup) {
   Output& out = context.out();
   if (backup != "-") refuse_inside(context.store_path(), backup, "the backup");
+  check_place(context.store_path());
   const StopSignals signals;
-  const BackupDirectory from(context, signals, backup, context.store_path());
+  const BackupDirectory from(context, signals, backup,
+                             [&] { return std::make_unique<TempDirectory>(context.store_path()); });
   wq_error err = WQ_ERROR_INIT;
   wq_backup_report report = WQ_BACKUP_REPORT_INIT;
-  {
+  from.with([&](const char* directory) {
     Work work(out, signals, "restoring");
-    work.check(wq_backup_restore(from.path().c_str(), context.store_path().c_str(), work.options(),
-                                 &report, &err),
-               err);
-  }
+    work.check(
+        wq_backup_restore(directory, context.store_path().c_str(), work.options(), &report, &err),
+        err);
+  });
   if (out.json()) {
     Record record = record_of(backup, report);
     record.add_bytes("store", context.store_path());
@@ -230,13 +289,14 @@ int run_verify_backup(Context& context, const std::string& backup) {
   Output& out = context.out();
   const StopSignals signals;
   const std::string place = backup == "-" ? "stdin" : backup;
-  const BackupDirectory from(context, signals, backup, place);
+  const BackupDirectory from(context, signals, backup,
+                             [&] { return TempDirectory::to_look(place); });
   wq_error err = WQ_ERROR_INIT;
   wq_backup_report report = WQ_BACKUP_REPORT_INIT;
-  {
+  from.with([&](const char* directory) {
     Work work(out, signals, "checking");
-    work.check(wq_backup_verify(from.path().c_str(), work.options(), &report, &err), err);
-  }
+    work.check(wq_backup_verify(directory, work.options(), &report, &err), err);
+  });
   if (out.json()) {
     Record record = record_of(backup, report);
     record.add("ok", true);

@@ -84,6 +84,7 @@ struct SpawnPlan {
     ::sigemptyset(&none);
     ::sigemptyset(&defaults);
     ::sigaddset(&defaults, SIGPIPE);  // ignored by us, and ignoring is inherited
+    ::sigaddset(&defaults, SIGXFSZ);
     ::posix_spawnattr_setsigdefault(&attributes, &defaults);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setpgroup(&attributes, 0);

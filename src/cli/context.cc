@@ -229,6 +229,15 @@ void refuse_inside(const std::string& target, const std::string& source, std::st
                        printable(source) + "'; name a place outside of it");
 }
 
+// A read of any row is refused then, also where there is no queue yet.
+void refuse_unfinished_import(const Store& store) {
+  wq_kv_page* page = nullptr;
+  wq_error err = WQ_ERROR_INIT;
+  const int32_t code = wq_kv_get(store.get(), "wq", 2, &page, &err);
+  wq_kv_page_free(&page);
+  if (code != WQ_EMPTY) check(code, err);
+}
+
 std::vector<std::string> queue_names(const Store& store) {
   wq_error err = WQ_ERROR_INIT;
   NameList list;

@@ -78,6 +78,9 @@ class Context {
 // become a part of what it is a copy of. `whole` says what the source is: "the store".
 void refuse_inside(const std::string& target, const std::string& source, std::string_view whole);
 
+// Half an import is not a store to be told of as if it were whole.
+void refuse_unfinished_import(const Store& store);
+
 // Names of all queues, in byte order.
 std::vector<std::string> queue_names(const Store& store);
 

@@ -176,6 +176,7 @@ int run_stat(Context& context, const StatOptions& options) {
   if (!options.watch.empty()) return watch_stats(context, options);
   if (options.count != 0) fail_usage("--count goes with --watch");
   const Store store = context.open_store();
+  refuse_unfinished_import(store);
   tell_stats(context, store, options.queue);
   return exit_ok;
 }

@@ -90,7 +90,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // A closed pipe is an error like others: it must not end the program before the store is closed.
+  // So is a file that grows over a limit of the process.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   wq::cli::fill_standard_descriptors();
   try {
     return wq::cli::run(argc, argv);

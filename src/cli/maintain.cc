@@ -98,6 +98,7 @@ int run_verify(Context& context) {
   const int32_t code = wq_store_verify(store.get(), &report, &err);
   if (code != WQ_E_CORRUPT || report.problems == 0) check(code, err);
   out.clear_status();
+  if (report.problems == 0) refuse_unfinished_import(store);
   if (out.json()) {
     out.record(verify_record(report, log));
   } else if (report.problems == 0) {

@@ -95,10 +95,11 @@ Status check_room(Io& io, const std::string& directory, uint64_t bytes) {
 
 namespace {
 
-// What a backup, or a store that a restore did not finish, has in its own directory.
+// What a backup, or a store that a restore did not finish, has in its own directory, but for what
+// guards it.
 bool is_own_name(std::string_view name) {
   return name == backup_manifest_name || name == backup_unfinished_name || name == "FORMAT" ||
-         name == "FORMAT.tmp" || name == "LOCK";
+         name == "FORMAT.tmp";
 }
 
 Status remove_files(Io& io, const std::string& directory, std::string_view label) {
@@ -115,9 +116,13 @@ Status remove_files(Io& io, const std::string& directory, std::string_view label
 
 }  // namespace
 
+bool is_guard_name(std::string_view name) {
+  return name == lock_name || name == restoring_name;
+}
+
 // The manifest goes first: from then on nobody takes the rest for a backup. BACKUP.tmp goes last:
 // until then it says what this was.
-Status remove_tree(Io& io, const std::string& directory, bool keep) {
+Status remove_contents(Io& io, const std::string& directory) {
   WQ_TRY_SET(const bool whole, io.exists(directory + "/" + backup_manifest_name));
   if (whole) WQ_TRY(io.unlink(directory + "/" + backup_manifest_name));
   for (const std::string_view name : {log_directory_name, db_directory_name}) {
@@ -126,6 +131,15 @@ Status remove_tree(Io& io, const std::string& directory, bool keep) {
   WQ_TRY_SET(const std::vector<std::string> names, io.list(directory));
   for (const std::string& name : names) {
     if (is_own_name(name)) WQ_TRY(io.unlink(directory + "/" + name));
+  }
+  return io.sync_dir(directory);
+}
+
+Status remove_tree(Io& io, const std::string& directory, bool keep) {
+  WQ_TRY(remove_contents(io, directory));
+  WQ_TRY_SET(const std::vector<std::string> names, io.list(directory));
+  for (const std::string& name : names) {
+    if (is_guard_name(name)) WQ_TRY(io.unlink(directory + "/" + name));
   }
   if (!keep) WQ_TRY(io.remove_dir(directory));
   return io.sync_dir(keep ? directory : parent_directory(directory));

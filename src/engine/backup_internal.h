@@ -11,6 +11,10 @@
 namespace wq {
 
 constexpr std::string_view db_directory_name = "db";
+constexpr std::string_view lock_name = "LOCK";
+// Stands in a store under construction from before its first file until it has its name: only what
+// has it is taken for the remains of a restore, and removed.
+constexpr std::string_view restoring_name = "RESTORING";
 constexpr uint64_t backup_hash_seed = 0x77712d66696c6573;  // "wq-files"
 
 bool is_backup_file_name(std::string_view name);
@@ -53,8 +57,14 @@ class FileCopier {
 // NO_SPACE, naming both figures, if `directory` has no room for so many bytes.
 Status check_room(Io& io, const std::string& directory, uint64_t bytes);
 
-// Empties `directory` of what a backup or a store under construction consists of, and removes it if
-// nothing else was in it. `keep`: the directory itself stays.
+// The lock and the mark of a restore, which stay while somebody works in the directory.
+bool is_guard_name(std::string_view name);
+
+// Empties `directory` of what a backup or a store under construction consists of, but for these.
+Status remove_contents(Io& io, const std::string& directory);
+
+// These as well, last and behind a barrier; and the directory itself, if nothing else was in it.
+// `keep`: the directory stays.
 Status remove_tree(Io& io, const std::string& directory, bool keep);
 
 }  // namespace wq

@@ -71,6 +71,8 @@ class NewStore {
 
  private:
   Status check_target() const;
+  Status check_leavings() const;
+  Status mark();
   const std::string& left() const { return named_ ? path_ : temp_; }
 
   Io& io_;
@@ -95,18 +97,43 @@ Status NewStore::check_target() const {
                                    "yet, or move this one away");
 }
 
+// What is there may be somebody's store or backup of that name, such as the one to be restored.
+Status NewStore::check_leavings() const {
+  WQ_TRY_SET(const std::vector<std::string> names, io_.list(temp_));
+  const bool marked = std::find(names.begin(), names.end(), restoring_name) != names.end();
+  const auto other = std::find_if_not(names.begin(), names.end(), is_guard_name);
+  if (marked || other == names.end() || WQ_PLANTED(restore_over_unmarked)) return {};
+  return Status(Code::invalid, temp_ + ": is where the store is built, and has files that no " +
+                                   "restore made, such as " + *other + "; move it away");
+}
+
+// Durable before anything is made or removed.
+Status NewStore::mark() {
+  const std::string path = temp_ + "/" + std::string(restoring_name);
+  WQ_TRY_SET(const bool there, io_.exists(path));
+  if (!there) WQ_TRY(io_.open(path, OpenMode::create).take_status());
+  return io_.sync_dir(temp_);
+}
+
 Status NewStore::begin() {
   WQ_TRY(check_target());
+  WQ_TRY_SET(const bool existed, io_.exists(temp_));
+  if (existed) WQ_TRY(check_leavings());  // the lock writes
   WQ_TRY(make_store_directory(io_, temp_));
   WQ_TRY_SET(lock_, io_.lock_dir(temp_));
+  made_ = !existed;
+  WQ_TRY(check_leavings());  // again: it may be another one than before
   made_ = true;
-  // Of a restore that was killed. The lock file is in use.
-  if (!WQ_PLANTED(restore_leavings_kept)) WQ_TRY(remove_tree(io_, temp_, true));
+  WQ_TRY(mark());
+  // Of a restore that was killed. The lock file stays: without it the next one would not be kept
+  // out.
+  if (!WQ_PLANTED(restore_leavings_kept)) WQ_TRY(remove_contents(io_, temp_));
   WQ_TRY_SET(const std::vector<std::string> names, io_.list(temp_));
-  if (names.empty()) return {};
+  const auto other = std::find_if_not(names.begin(), names.end(), is_guard_name);
+  if (other == names.end()) return {};
   made_ = false;
-  return Status(Code::invalid, temp_ + ": has files that no restore made, such as " +
-                                   names.front() + "; move it away");
+  return Status(Code::invalid,
+                temp_ + ": has files that no restore made, such as " + *other + "; move it away");
 }
 
 Status NewStore::fill(FileCopier& copier, const BackupManifest& manifest,
@@ -130,10 +157,13 @@ Status NewStore::fill(FileCopier& copier, const BackupManifest& manifest,
   return write_format(io_, temp_, manifest.format);
 }
 
+// The mark goes when the name is durable: until then the next restore may have to remove all this.
 Status NewStore::finish() {
   WQ_TRY(io_.rename(temp_, path_));
   named_ = true;
   if (!WQ_PLANTED(restored_name_unsynced)) WQ_TRY(io_.sync_dir(parent_directory(path_)));
+  WQ_TRY(io_.unlink(path_ + "/" + std::string(restoring_name)));
+  WQ_TRY(io_.sync_dir(path_));
   made_ = false;
   return {};
 }

@@ -126,6 +126,11 @@ bool Salvager::is_uncertain(JobId id) const {
 }
 
 Status Salvager::finish(const FindingVisitor& visit, SalvageReport& report) {
+  if (import_open_) {
+    WQ_TRY(visit(finding_of(FindingKind::missing, "import",
+                            "an import into this store was not finished; what it had not brought "
+                            "in is not here, so import again into a new store if you can")));
+  }
   Counts found;
   Counts uncertain;
   Counts lost;
@@ -305,6 +310,14 @@ Status write_new_store(const SalvageOptions& options, const Environment& environ
   return written.ok() ? closed : written;
 }
 
+// `status` again, with what had to stay behind.
+Status left_unfinished(Io& io, const std::string& directory, Status status) {
+  auto there = io.exists(directory);
+  if (there.ok() && !*there) return status;
+  return Status(status.code(), status.message() + "; " + directory + " is not finished, remove it",
+                status.os_errno(), status.offset());
+}
+
 }  // namespace
 
 Result<SalvageReport> salvage_store(const SalvageOptions& options, const Environment& environment,
@@ -353,7 +366,8 @@ Result<SalvageReport> salvage_store(const SalvageOptions& options, const Environ
   WQ_TRY(tell_missing(salvager, count, report));
   WQ_TRY(salvager.finish(count, report));
   if (!options.new_directory.empty()) {
-    WQ_TRY(write_new_store(options, environment, salvager));
+    Status written = write_new_store(options, environment, salvager);
+    if (!written.ok()) return left_unfinished(io, options.new_directory, std::move(written));
   }
   if (const uint64_t gone = salvager.unreadable(); gone > 0) {
     WQ_TRY(count(finding_of(FindingKind::damaged, "db",

@@ -216,6 +216,7 @@ class Salvager {
   };
   std::map<std::string, ChangedKv, std::less<>> kv_;  // as the log leaves them
   std::map<std::string_view, Misfit> misfits_;        // by the reason, a literal
+  bool import_open_ = false;                          // begun and not ended
   bool batches_known_ = false;  // from the first record behind the checkpoint on
   uint64_t unreadable_ = 0;     // when a record named them
   uint64_t unwritten_ = 0;      // when they were about to go into the new store

@@ -11,7 +11,7 @@
 #include "engine/unique.h"
 
 namespace wq {
-Salvager::Salvager(ColdSide& cold) : cold_(cold) {
+Salvager::Salvager(ColdSide& cold) : cold_(cold), import_open_(cold.meta && cold.meta->importing) {
   for (const QueueRow& row : cold.queues) {
     if (state_.find_queue(row.id) || state_.find_queue(row.name)) continue;
     Queue* queue = state_.add_queue(row.id, row.name);
@@ -517,6 +517,9 @@ void Salvager::on_import(const Command& command, Lsn lsn) {
 }
 
 void Salvager::take_import(const Command& command, Lsn lsn) {
+  if (lsn > applied_lsn_ && !WQ_PLANTED(salvage_of_half_an_import)) {
+    import_open_ = command.type != CommandType::import_end;
+  }
   if (command.type == CommandType::import_begin) {
     const Result<MetaRow> row = decode_meta_row(command.row);
     if (!row.ok()) return;

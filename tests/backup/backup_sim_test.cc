@@ -180,6 +180,58 @@ TEST_F(BackupSim, NothingIsOverwritten) {
   expect_source_works(*engine_);
 }
 
+// The place where a restore builds may be taken: by the backup itself, by another, by a store, by
+// files of somebody. None of them is touched.
+TEST_F(BackupSim, WhatStandsWhereAStoreIsBuiltIsKept) {
+  make_backup();
+  const auto make_both = [&](const std::string& name) {
+    ASSERT_TRUE(engine_->backup(name + ".restoring", {}).ok());
+  };
+  make_both("own");
+  make_both("other");
+  ASSERT_TRUE(restore_backup(world_.io(), "backup", "kept", {}).ok());
+  ASSERT_TRUE(world_.io().rename("kept", "store.restoring").ok());
+  ASSERT_TRUE(world_.io().make_dir("files.restoring").ok());
+  world_.disk.write_file("files.restoring/notes", {std::byte{1}});
+  const std::vector<std::string> before = world_.disk.files();
+  const auto refused = [&](const std::string& backup, const std::string& store) {
+    SCOPED_TRACE(store);
+    const Status status = restore_backup(world_.io(), backup, store, {}).status();
+    EXPECT_EQ(status.code(), Code::invalid) << status.message();
+    EXPECT_NE(status.message().find("move it away"), std::string::npos) << status.message();
+    EXPECT_FALSE(world_.has(store));
+    EXPECT_EQ(world_.disk.files(), before);
+  };
+  refused("own.restoring", "own");
+  refused("backup", "other");
+  refused("backup", "store");
+  refused("backup", "files");
+  EXPECT_TRUE(verify_backup(world_.io(), "own.restoring", {}).ok());
+  expect_restored(world_, "store.restoring");
+}
+
+// The second finds the first at work, and leaves it alone. The lock's file stays: another process
+// would make a new one, and lock that.
+TEST_F(BackupSim, TwoRestoresAtOnce) {
+  make_backup();
+  ASSERT_TRUE(world_.io().make_dir("restored.restoring").ok());
+  world_.disk.write_file("restored.restoring/LOCK", {});
+  int tried = 0;
+  const auto second = [&](uint64_t, uint64_t) -> Status {
+    if (!world_.has("restored.restoring")) return {};
+    ++tried;
+    EXPECT_TRUE(world_.has("restored.restoring/LOCK"));
+    const std::vector<std::string> before = world_.disk.files();
+    EXPECT_EQ(restore_backup(world_.io(), "backup", "restored", {}).status().code(), Code::locked);
+    EXPECT_EQ(world_.disk.files(), before);
+    return {};
+  };
+  ASSERT_TRUE(restore_backup(world_.io(), "backup", "restored", second).ok());
+  EXPECT_GT(tried, 0);
+  expect_restored(world_, "restored");
+  EXPECT_FALSE(world_.has("restored/RESTORING"));
+}
+
 TEST_F(BackupSim, ABackupIsNoStore) {
   make_backup();
   const std::vector<std::string> before = world_.disk.files();

@@ -3,7 +3,9 @@ kills in the middle, and archives of somebody who means harm."""
 
 import io
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import tarfile
 import time
@@ -161,7 +163,151 @@ class BackupTest(CliCase):
         print(f"{killed} of 11 killed in time")
         self.assertGreater(killed, 0)
 
+    def test_what_lies_beside_is_kept(self):
+        self.fill()
+        for name in ("own.restoring", "other.restoring", "b"):
+            self.wq("backup", self.path(name))
+        self.wq("--store", self.path("s.restoring"), "push", "precious", store=False)
+        # A tar is packed in a directory of its own, whatever has a name like it.
+        link = self.path("b.tar.part")
+        os.symlink(self.file("precious", b"precious"), link)
+        self.wq("backup", self.path("b.tar"))
+        self.assertEqual((self.read("precious"), os.path.islink(link)), (b"precious", True))
+        self.wq("verify", "--backup", self.path("b.tar"), store=False)
+        before = tree(self.dir)
+        for backup, store in (("own.restoring", "own"), ("b", "other"), ("b", "s"), ("b.tar", "s")):
+            told = self.wq("--store", self.path(store), "restore", self.path(backup), store=False,
+                           code=2)
+            self.assertIn("move it away", told.err)
+            self.assertEqual(tree(self.dir), before)
+
+    def test_two_restores_at_once(self):
+        self.fill()
+        self.wq("backup", self.path("b"))
+        command = [PROGRAM, "--store", self.path("r"), "restore", self.path("b")]
+        met = 0
+        for _ in range(6):
+            first = self.start_command(command).process
+            while not os.path.exists(self.path("r.restoring/db")) and first.poll() is None:
+                pass
+            first.send_signal(signal.SIGSTOP)
+            at_work = os.path.exists(self.path("r.restoring"))
+            code = subprocess.run(command, capture_output=True, check=False).returncode
+            first.send_signal(signal.SIGCONT)
+            self.assertEqual(first.wait(DEADLINE_SECONDS), 0)
+            self.assertEqual(code, 6 if at_work else 2)
+            met += at_work
+            self.wq("--store", self.path("r"), "verify", store=False)
+            shutil.rmtree(self.path("r"))
+        self.assertGreater(met, 0)
+
+    def test_places_that_no_directory_can_take(self):
+        self.fill()
+        self.wq("backup", self.path("b"))
+        os.mkdir(self.path("e"))
+        os.symlink("e", self.path("link"))
+        for store, word in (("link", "link"), (".", "name"), ("e/..", "name"), ("e/.", "name"),
+                            ("/proc", "mounted")):
+            told = self.wq("--store", store, "restore", "b", store=False, code=2)
+            self.assertIn(word, told.err)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["b", "e", "link", "store"])
+        self.wq("--store", self.path("e/"), "restore", "b", store=False)
+
+    def test_archives_that_users_make(self):
+        self.fill()
+        self.wq("backup", self.path("b"))
+
+        def tar(name, *args):
+            subprocess.run(["tar", "-cf", self.path(name), *args], cwd=self.dir, check=True)
+            return self.path(name)
+
+        names = sorted(tree(self.path("b")), reverse=True)
+        for kind in ("v7", "oldgnu", "gnu", "ustar", "posix"):
+            packed = tar("any-name", f"--format={kind}", "-C", "b", *names)
+            self.wq("verify", "--backup", packed, store=False)
+        self.assertEqual(self.restored(packed), self.described())
+        told = self.wq("verify", "--backup", tar("whole.tar", "b"), store=False, code=7)
+        self.assertIn("tar -C", told.err)
+        told = self.wq("verify", "--backup", tar("z.tar.gz", "-z", "-C", "b", "."), store=False,
+                       code=7)
+        self.assertIn("unpack", told.err)
+        # What is wrong is told of the archive, and not of where it was unpacked.
+        some = [name for name in names if name != "db/CURRENT"]
+        told = self.wq("verify", "--backup", tar("some.tar", "-C", "b", *some), store=False, code=7)
+        self.assertIn(self.path("some.tar") + "/db/CURRENT: the file is missing", told.err)
+        two = tar("two.tar", "-C", "b", *names)
+        subprocess.run(["tar", "-rf", two, "-C", "b", "BACKUP"], cwd=self.dir, check=True)
+        told = self.wq("verify", "--backup", two, store=False, code=7)
+        self.assertIn("'BACKUP' is in it twice", told.err)
+        # No place beside the tar to unpack it to: /proc/self/fd.
+        with open(self.path("any-name"), "rb") as file:
+            done = subprocess.run([PROGRAM, "verify", "--backup", f"/proc/self/fd/{file.fileno()}"],
+                                  pass_fds=[file.fileno()], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_where_a_tar_can_not_be_written(self):
+        self.fill()
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "--store", self.store, "backup", "-"], stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertIn(b"No space left", done.stderr)
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([PROGRAM, "--store", self.store, "backup", "-"], stdout=write,
+                              stderr=subprocess.PIPE, check=False)
+        os.close(write)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"Broken pipe", done.stderr)
+        self.assertEqual(os.listdir(self.dir), ["store"])
+        with open(self.path("none"), "wb") as closed:
+            done = subprocess.run([PROGRAM, "verify", "--backup", "-"], stdin=closed,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertIn(b"Bad file descriptor", done.stderr)
+
+    def test_a_signal_that_comes_too_late(self):
+        """What is told to be stopped is not there; what is there is told."""
+        self.fill()
+        self.wq("backup", self.path("b"))
+        restored = self.path("r")
+        for _ in range(12):
+            process = self.start_command([PROGRAM, "--store", restored, "restore",
+                                          self.path("b")]).process
+            while not os.path.exists(restored) and process.poll() is None:
+                pass
+            process.send_signal(signal.SIGINT)
+            self.assertIn(process.wait(DEADLINE_SECONDS), (0, -signal.SIGINT))
+            shutil.rmtree(restored)
+
+    def test_a_limit_of_file_sizes(self):
+        """ulimit -f kills with a signal, unless the program sees to it."""
+        self.fill()
+        self.wq("backup", self.path("b"))
+        self.wq("backup", self.path("b.tar"))
+        before = tree(self.dir)
+        for backup in ("b", "b.tar"):
+            done = subprocess.run(
+                [PROGRAM, "--store", self.path("r"), "restore", self.path(backup)],
+                capture_output=True, check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+            self.assertEqual(done.returncode, 7, done)
+            self.assertIn(b"File too large", done.stderr)
+            self.assertEqual(tree(self.dir), before)
+
     # ---- archives of somebody else
+
+    def test_a_size_that_is_not_there(self):
+        """A header of the pax form may say that a file is larger than what follows."""
+        for name in ("GNU.sparse.realsize", "SCHILY.realsize"):
+            buffer = io.BytesIO()
+            with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+                info = tarfile.TarInfo("db/x")
+                info.size, info.pax_headers = 3, {name: str(1 << 40)}
+                tar.addfile(info, io.BytesIO(b"abc"))
+            told = self.wq("verify", "--backup", "-", store=False, stdin=buffer.getvalue(), code=7)
+            self.assertIn("ends too early", told.err)
+            self.assertEqual(os.listdir(self.dir), [])
 
     def packed(self, entries):
         """A tar of (name, type, link, data)."""

@@ -2,9 +2,11 @@
 
 import json
 import os
+import resource
+import subprocess
 import unittest
 
-from cli_case import CliCase
+from cli_case import PROGRAM, CliCase
 
 
 class Transfer(CliCase):
@@ -113,6 +115,33 @@ class Transfer(CliCase):
             self.wq("import", stdin=text, code=2)
             self.assertFalse(os.path.exists(self.store), text)
         self.wq("import", stdin=json.dumps(head).encode())
+
+    def test_half_an_import_is_told(self):
+        self.fill()
+        lines = self.wq("export").out.split(b"\n")
+        for count in (1, 3, len(lines) - 2):  # no queue; a queue; all but the last job
+            self.store = self.path(f"half-{count}")
+            self.wq("import", stdin=b"\n".join(lines[:count]), code=2)
+            for command in (("stat",), ("verify",), ("export",), ("push", "x"), ("kv", "ls")):
+                self.assertIn("not finished", self.wq(*command, code=8).err)
+            told = self.json("repair", code=7)
+            self.assertEqual([line["where"] for line in told[:-1] if line["finding"] == "missing"],
+                             ["import"])
+            self.wq("repair", "--salvage", self.path(f"saved-{count}"))
+        self.store = self.path(f"saved-{count}")
+        self.wq("verify")
+        self.assertTrue(self.json("repair")[-1]["ok"])
+
+    def test_a_salvage_that_fails_says_what_is_left(self):
+        self.fill()
+        new = self.path("saved")
+        done = subprocess.run(
+            [PROGRAM, "--store", self.store, "repair", "--salvage", new], capture_output=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, 16 << 10)))
+        self.assertEqual(done.returncode, 7, done)
+        self.assertIn(f"{new} is not finished, remove it".encode(), done.stderr)
+        self.wq("verify")
 
     def test_only_into_a_new_store(self):
         self.push("a")

@@ -82,6 +82,67 @@ TEST_F(CapiBackup, ProgressCountsUpAndStops) {
   EXPECT_FALSE(std::filesystem::exists(in_root("cut")));
 }
 
+// The working directory of another one while a call is at work, where things have the same names.
+class CapiBackupElsewhere : public CapiBackup {
+ protected:
+  static constexpr const char* names[] = {"made", "new", "new.restoring"};
+
+  void SetUp() override {
+    CapiBackup::SetUp();
+    before_ = std::filesystem::current_path();
+    elsewhere_ = in_root("elsewhere");
+    std::filesystem::create_directories(elsewhere_);
+    for (const char* const name : names) {
+      ASSERT_OK(
+          wq_store_backup(store_, (elsewhere_ + "/" + name).c_str(), nullptr, nullptr, err()));
+    }
+    std::filesystem::current_path(root_);
+    options_.progress_ctx = this;
+    options_.progress = [](uint64_t done, uint64_t, void* ctx) -> int32_t {
+      auto* const test = static_cast<CapiBackupElsewhere*>(ctx);
+      if (done > 0) std::filesystem::current_path(test->elsewhere_);
+      return done > test->stop_at_ ? 1 : 0;
+    };
+  }
+  void TearDown() override {
+    for (const char* const name : names) {
+      EXPECT_EQ(wq_backup_verify((elsewhere_ + "/" + name).c_str(), nullptr, nullptr, err()), WQ_OK)
+          << name << ": " << err()->message;
+    }
+    std::filesystem::current_path(before_);
+    CapiBackup::TearDown();
+  }
+
+  std::filesystem::path before_;
+  std::string elsewhere_;
+  wq_backup_options options_ = WQ_BACKUP_OPTIONS_INIT;
+  uint64_t stop_at_ = UINT64_MAX;
+};
+
+TEST_F(CapiBackupElsewhere, GoesWhereItBegan) {
+  ASSERT_OK(wq_store_backup(store_, "made", &options_, nullptr, err()));
+  std::filesystem::current_path(root_);
+  ASSERT_OK(wq_backup_verify("made", &options_, nullptr, err()));
+  std::filesystem::current_path(root_);
+  ASSERT_OK(wq_backup_restore("made", "new", &options_, nullptr, err()));
+  wq_store* store = nullptr;
+  ASSERT_OK(wq_store_open(in_root("new").c_str(), nullptr, &store, err()));
+  wq_store_close(&store);
+}
+
+TEST_F(CapiBackupElsewhere, RemovesOnlyItsOwn) {
+  ASSERT_OK(wq_store_backup(store_, in_root("whole").c_str(), nullptr, nullptr, err()));
+  stop_at_ = 1000;
+  EXPECT_CODE(WQ_CANCELLED, wq_store_backup(store_, "made", &options_, nullptr, err()));
+  EXPECT_FALSE(std::filesystem::exists(in_root("made")));
+  std::filesystem::current_path(root_);
+  wq_backup_report whole = WQ_BACKUP_REPORT_INIT;
+  ASSERT_OK(wq_backup_verify("whole", nullptr, &whole, err()));
+  stop_at_ = whole.bytes + 1000;  // while it copies
+  EXPECT_CODE(WQ_CANCELLED, wq_backup_restore("whole", "new", &options_, nullptr, err()));
+  EXPECT_FALSE(std::filesystem::exists(in_root("new.restoring")));
+}
+
 TEST_F(CapiBackup, CancelTokens) {
   wq_backup_options options = WQ_BACKUP_OPTIONS_INIT;
   ASSERT_OK(wq_cancel_new(&options.cancel, err()));

@@ -7340,7 +7340,9 @@ extern "C" {
     /// and gets
     /// its name when it is complete and on the device. A failure leaves no store; what a killed
     /// restore
-    /// left in PATH.restoring is removed by the next one.
+    /// left in PATH.restoring is removed by the next one. What else stands there is kept, and
+    /// the call
+    /// refused with WQ_E_INVALID.
     /// The store is as of report->lsn. Leases of then go on with their old deadlines. Tokens
     /// handed out
     /// later than the backup are refused there. Job ids behind the backup may be given out a
