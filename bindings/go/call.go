@@ -83,6 +83,7 @@ func (c *core) change(ctx context.Context, op string, pool slots, usual Durabili
 	}
 	code := do(a.frame)
 	c.leave(pool)
+	a.yield()
 	result := done{lsn: uint64(call.lsn)}
 	if waiting != nil && result.lsn == 0 {
 		c.completer.table.take(number)
