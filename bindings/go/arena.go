@@ -19,6 +19,10 @@ const (
 	arenaKeptBytes  = 1 << 20 // a larger one is not kept between calls
 	arenaBlockBytes = 4 << 20 // blocks beside it grow up to here
 	arenaAlign      = 16
+	callsPerLook    = 16 // at the clock
+	yieldAfter      = 3 * time.Millisecond
+	specsFirst      = 16
+	specsKept       = 1024     // of more the array is made for the call
 	copiedBytesMax  = 32 << 10 // longer slices are pinned instead
 )
 
@@ -35,7 +39,18 @@ type arena struct {
 	pinned bool
 	jobs   *C.wqgo_jobs
 	rows   *C.wqgo_rows
+
+	// Specs for the jobs of an enqueue. Between calls all is zero but struct_size and payload, which
+	// are written anew by each call, so that jobs without options need no clearing of 296 bytes each.
+	specs     []C.wq_job_spec
+	specsUsed int  // by this call
+	optioned  bool // some have more, by this call
+
+	calls   uint32        // since the arena was made
+	yielded time.Duration // when yield last let others run, since the start of the program
 }
+
+var started = time.Now()
 
 var arenas = sync.Pool{New: func() any {
 	a := &arena{frame: (*C.wqgo_frame)(mustMalloc(C.sizeof_wqgo_frame))}
@@ -64,6 +79,11 @@ func (a *arena) put() {
 		a.pinner.Unpin()
 		a.pinned = false
 	}
+	if a.optioned {
+		clear(a.specs[:a.specsUsed])
+		a.optioned = false
+	}
+	a.specsUsed = 0
 	for _, block := range a.spills {
 		C.free(block)
 	}
@@ -83,11 +103,25 @@ func (a *arena) put() {
 	arenas.Put(a)
 }
 
+// yield lets other goroutines run every few ms. The runtime takes a goroutine that was on its
+// processor for 10 ms, and is inside C when it looks, for one that blocks there: it takes the
+// processor away, starts a thread for it, and for some ms looks again every 20 us.
+func (a *arena) yield() {
+	if a.calls++; a.calls%callsPerLook != 0 {
+		return
+	}
+	if now := time.Since(started); now-a.yielded > yieldAfter {
+		a.yielded = now
+		runtime.Gosched()
+	}
+}
+
 func (a *arena) destroy() {
 	C.free(unsafe.Pointer(a.frame))
 	C.free(a.base)
 	C.wqgo_jobs_free(a.jobs)
 	C.wqgo_rows_free(a.rows)
+	C.free(unsafe.Pointer(unsafe.SliceData(a.specs)))
 }
 
 // raw returns n bytes that are not cleared.
@@ -116,6 +150,21 @@ func alloc[T any](a *arena, n int) []T {
 }
 
 func one[T any](a *arena) *T { return &alloc[T](a, 1)[0] }
+
+// jobSpecs returns n specs for fill: all zero, but for struct_size and payload.
+func (a *arena) jobSpecs(n int) []C.wq_job_spec {
+	if n > specsKept {
+		return alloc[C.wq_job_spec](a, n)
+	}
+	if n > len(a.specs) {
+		C.free(unsafe.Pointer(unsafe.SliceData(a.specs)))
+		n := max(n, min(2*len(a.specs), specsKept), specsFirst)
+		a.specs = unsafe.Slice((*C.wq_job_spec)(mustMalloc(uintptr(n)*C.sizeof_wq_job_spec)), n)
+		clear(a.specs)
+	}
+	a.specsUsed = n
+	return a.specs[:n]
+}
 
 // bytes makes b readable for C until put.
 func (a *arena) bytes(b []byte) C.wq_bytes {

@@ -1,6 +1,7 @@
 package wq_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,54 @@ func TestManyPending(t *testing.T) {
 	equal(t, pending[0].LSN(), 0)
 	_, err = q.Enqueue(ctx, wq.Spec{Delay: -time.Second}, &pending[1])
 	is(t, err, wq.ErrInvalid)
+}
+
+// hasPoller tells whether a store has a goroutine of its own that tells arrivals: one that was begun
+// there.
+func hasPoller() bool {
+	stacks := make([]byte, 1<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("/completion.go:"))
+}
+
+// Who waits alone, call after call, is woken by the store itself and by no other goroutine.
+func TestOneWaitsAlone(t *testing.T) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		t.Skip("the only processor is not kept")
+	}
+	_, q := fresh(t, nil)
+	cancellable, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range 20 {
+		var pending [2]wq.Pending
+		for i := range pending {
+			_, err := q.Enqueue(ctx, text("x"), wq.Power, &pending[i])
+			ok(t, err)
+		}
+		ok(t, pending[1].Wait(ctx))
+		ok(t, pending[0].Wait(cancellable))
+		_, err := q.Enqueue(ctx, text("x"), wq.Power)
+		ok(t, err)
+	}
+	equal(t, hasPoller(), false)
+}
+
+// A change that nobody waits for is told all the same: to who has its channel, and when many are under
+// way, so that they do not pile up.
+func TestNobodyWaits(t *testing.T) {
+	s, q := fresh(t, nil)
+	var first wq.Pending
+	_, err := q.Enqueue(ctx, text("x"), wq.Power, &first)
+	ok(t, err)
+	<-first.Done()
+	ok(t, s.Close()) // and with it ends its poller
+
+	_, q = fresh(t, nil)
+	for range 1100 {
+		var pending wq.Pending
+		_, err := q.Enqueue(ctx, text("x"), wq.Power, &pending)
+		ok(t, err)
+	}
+	equal(t, hasPoller(), true)
 }
 
 // A thousand goroutines that wait for a job of one queue hold one thread between them, each gets its

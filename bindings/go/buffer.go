@@ -25,12 +25,10 @@ type JobBuffer struct {
 	copier copier
 }
 
-// take returns n jobs that are all zero.
+// take returns n jobs, which have what they had before.
 func (b *JobBuffer) take(n int) []*Job {
 	if n > len(b.jobs) {
 		b.jobs, b.list = make([]Job, n), make([]*Job, n)
-	} else {
-		clear(b.jobs[:n])
 	}
 	b.copier.kept = true
 	b.copier.block = b.copier.block[:0]
@@ -59,6 +57,21 @@ func freshJobs(n int) []*Job {
 type copier struct {
 	block []byte
 	kept  bool
+
+	enqueued, leased, deadline lastTime
+}
+
+// lastTime is the time that was told last. Jobs of one batch mostly have the same ones.
+type lastTime struct {
+	ms   C.int64_t
+	time time.Time // zero with 0
+}
+
+func (l *lastTime) at(ms C.int64_t) time.Time {
+	if ms != l.ms {
+		l.ms, l.time = ms, fromMillis(ms)
+	}
+	return l.time
 }
 
 func (c *copier) bytes(b C.wq_bytes) []byte {
@@ -108,6 +121,9 @@ func readJobs(from *C.wqgo_jobs, queues []*Queue, into *JobBuffer) []*Job {
 		}
 	}
 	for i := range jobs {
+		if into != nil {
+			*jobs[i] = Job{} // each by itself: of many the first would have left the nearest cache again
+		}
 		count := int(told[i].headers_count)
 		c.job(jobs[i], &told[i], headers[:count], queues[told[i].queue_index])
 		headers = headers[count:]
@@ -126,10 +142,10 @@ func (c *copier) job(j *Job, t *C.wq_job, headers []C.wq_header, from *Queue) {
 	j.Attempts, j.MaxAttempts = int(t.attempts), int(t.max_attempts)
 	j.Exceptions, j.MaxExceptions = int(t.exceptions), int(t.max_exceptions)
 	j.Replays = int(t.replays)
-	setTime(&j.EnqueuedAt, t.enqueued_ms)
+	j.EnqueuedAt = c.enqueued.at(t.enqueued_ms)
 	setTime(&j.ReadyAt, t.ready_ms)
-	setTime(&j.LeasedAt, t.leased_ms)
-	setTime(&j.Deadline, t.deadline_ms)
+	j.LeasedAt = c.leased.at(t.leased_ms)
+	j.Deadline = c.deadline.at(t.deadline_ms)
 	j.LeaseRemaining = duration(t.lease_remaining_ms)
 	setTime(&j.DeadAt, t.dead_ms)
 	j.DeadReason = DeadReason(t.dead_reason)

@@ -83,12 +83,11 @@ func (c *core) change(ctx context.Context, op string, pool slots, usual Durabili
 	}
 	code := do(a.frame)
 	c.leave(pool)
+	a.yield()
 	result := done{lsn: uint64(call.lsn)}
 	if waiting != nil && result.lsn == 0 {
 		c.completer.table.take(number)
-		if !waiting.many {
-			completions.Put(waiting)
-		}
+		waiting.reuse()
 		waiting = nil
 	}
 	if options.pending != nil {
@@ -124,10 +123,16 @@ func (c *core) expect(many bool) (*completion, uint64) {
 	} else {
 		waiting = completions.Get().(*completion)
 	}
-	return waiting, c.completer.table.add(waiting)
+	waiting.from = c.completer
+	number, open := c.completer.table.add(waiting)
+	if open == untoldMax {
+		c.completer.wantPoller() // they do not pile up when nobody waits
+	}
+	return waiting, number
 }
 
 func (c *core) await(ctx context.Context, op string, waiting *completion, lsn uint64) error {
+	waiting.from.lead(ctx, waiting)
 	select {
 	case <-waiting.told:
 	case <-ctx.Done():
@@ -138,7 +143,7 @@ func (c *core) await(ctx context.Context, op string, waiting *completion, lsn ui
 		}
 	}
 	err := arrivalError(op, waiting.code)
-	completions.Put(waiting)
+	waiting.reuse()
 	return err
 }
 

@@ -24,10 +24,11 @@
 //
 // Everything here may be used by any number of goroutines at once, a [Job] included. A goroutine
 // that waits for durability waits in Go: one poller goroutine per store, on the runtime's network
-// poller, tells all of them, so ten thousand of them hold no thread. Of the goroutines that wait in
-// Lease for the same queues one at a time waits in the library and holds a thread, the others queue
-// up behind it in Go; see [Options.BlockedMax] for what happens with very many different sets of
-// queues. All other calls are short and bounded in number, see [Options.CallsMax].
+// poller, tells all of them, so ten thousand of them hold no thread. It is started when two wait at
+// once; one that always waits alone does so in the library, with its thread. Of the goroutines that
+// wait in Lease for the same queues one at a time waits in the library and holds a thread, the others
+// queue up behind it in Go; see [Options.BlockedMax] for what happens with very many different sets
+// of queues. All other calls are short and bounded in number, see [Options.CallsMax].
 //
 // # Times
 //

@@ -24,7 +24,7 @@ func (q *Queue) Enqueue(ctx context.Context, job Spec, opts ...CallOption) (Enqu
 	const op = "enqueue"
 	a := getArena()
 	defer a.put()
-	c := one[C.wq_job_spec](a)
+	c := &a.jobSpecs(1)[0]
 	if err := job.fill(op, a, c); err != nil {
 		return Enqueued{}, err
 	}
@@ -70,7 +70,7 @@ func (q *Queue) enqueueMany(ctx context.Context, op string, jobs []Spec, flags C
 	}
 	a := getArena()
 	defer a.put()
-	specs := alloc[C.wq_job_spec](a, len(jobs))
+	specs := a.jobSpecs(len(jobs))
 	for i := range jobs {
 		if err := jobs[i].fill(op, a, &specs[i]); err != nil {
 			return EnqueuedMany{}, err

@@ -6,7 +6,6 @@ package wq
 import "C"
 
 import (
-	"bytes"
 	"time"
 	"unsafe"
 )
@@ -83,25 +82,32 @@ type Next struct {
 	Spec  Spec   // its Delay counts from the moment that sets it off; no keys, chain or flow
 }
 
-const optionBytes = unsafe.Sizeof(Spec{}) - unsafe.Sizeof([]byte(nil))
-
 const _ = -unsafe.Offsetof(Spec{}.Payload) // it is the first field
 
-var noOptions [optionBytes]byte
+const optionWords = (unsafe.Sizeof(Spec{}) - unsafe.Sizeof([]byte(nil))) / 8
 
 // hasOptions reports whether anything but Payload may be set. Most jobs have nothing else, and one
-// look at the bytes behind it costs a tenth of a look at each field.
+// look at the words behind it costs a tenth of a look at each field.
 func (s *Spec) hasOptions() bool {
-	options := unsafe.Add(unsafe.Pointer(s), unsafe.Sizeof(s.Payload))
-	return !bytes.Equal(unsafe.Slice((*byte)(options), optionBytes), noOptions[:])
+	words := (*[optionWords]uint64)(unsafe.Add(unsafe.Pointer(s), unsafe.Sizeof(s.Payload)))[:]
+	var set uint64
+	for ; len(words) >= 8; words = words[8:] {
+		set |= words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7]
+	}
+	for _, word := range words {
+		set |= word
+	}
+	return set != 0
 }
 
+// fill tells C what the job is. c is all zero, but for struct_size and payload.
 func (s *Spec) fill(op string, a *arena, c *C.wq_job_spec) error {
 	c.struct_size = C.sizeof_wq_job_spec
 	c.payload = a.bytes(s.Payload)
 	if !s.hasOptions() {
 		return nil
 	}
+	a.optioned = true
 	c.headers, c.headers_count = a.headers(s.Headers)
 	c.delay_ms = millis(s.Delay)
 	c.run_at_ms = unixMillis(s.RunAt)
