@@ -167,7 +167,7 @@ void put_envelope(const Sink& sink, const Envelope& row) {
 void put_job(const Sink& sink, const JobRow& row) {
   WQ_FIELDS(row, queue, state, priority, reason, epoch, attempts, exceptions, failures,
             max_attempts, replays, position, generation, since_ms, leased_ms, deadline_ms,
-            first_dead_ms, last_error, progress, key_until_ms);
+            first_dead_ms, last_error, progress, key_until_ms, deadline_set_ms);
 }
 
 void put_queue(const Sink& sink, const QueueRow& row) {
@@ -402,7 +402,7 @@ std::vector<std::string> unused_fields(const StoreFields& rows) {
 bool is_given_anew(const std::string& field) {
   static const std::set<std::string> given{
       // The queue of a job is told by its name. Its place is in the order.
-      "job.epoch", "job.position", "job.deadline_ms",
+      "job.epoch", "job.position", "job.deadline_ms", "job.deadline_set_ms",
       // Numbers and places, and what is counted from the jobs.
       "queue.id", "queue.counts", "queue.epochs", "queue.next_tail_seq", "queue.next_front_seq",
       "queue.next_dead_seq", "queue.lanes", "queue.bytes", "queue.bytes_known", "queue.expiring",
