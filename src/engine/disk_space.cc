@@ -53,7 +53,7 @@ Status Engine::wait_for_space() {
 }
 
 // A log that has to grow on a disk without room would end with this record.
-Status Engine::check_log_room(size_t record_bytes) {
+Status Engine::check_log_room(uint64_t record_bytes) {
   const uint64_t wanted_bytes = log_->room_wanted(record_bytes);
   if (wanted_bytes == 0 || WQ_PLANTED(log_room_unchecked)) return {};
   const Result<uint64_t> free = environment_.io->free_bytes(options_.directory);
@@ -61,6 +61,12 @@ Status Engine::check_log_room(size_t record_bytes) {
   return Status(Code::no_space,
                 "the disk is full: nothing was changed, as the log has no room for it; "
                 "free some space and try again");
+}
+
+Engine::LogRoom::LogRoom(Engine& engine, uint64_t bytes)
+    : engine_(engine),
+      status_(WQ_PLANTED(stored_jobs_without_room) ? Status() : engine.check_log_room(bytes)) {
+  engine_.log_room_known_ = !WQ_PLANTED(stored_jobs_without_room);
 }
 
 // One step; true = there is more to do. Half of the reserve stays free for the checkpoints.

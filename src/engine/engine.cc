@@ -94,7 +94,7 @@ Result<Queue*> Engine::queue_for(QueueId id) {
 Result<Lsn> Engine::commit(Command& command, Effects* effects) {
   if (!failure_.ok()) return failure_;  // reads go on, changes do not
   const Bytes body = encoder_.command(command);
-  WQ_TRY(check_log_room(body.size()));
+  if (!log_room_known_) WQ_TRY(check_log_room(body.size()));
   WQ_TRY_SET(const Lsn lsn, log_->append(body));
   log_bytes_since_checkpoint_ += body.size();
   // Written under the mutex only, but for the reset; one that is lost costs a look.

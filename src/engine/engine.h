@@ -572,6 +572,7 @@ class Engine {
 
  private:
   class CallGuard;
+  class LogRoom;
   struct WaitScope;
   class FollowScope;
 
@@ -603,7 +604,7 @@ class Engine {
   Status enter();  // CLOSED or ok; counts the call in either way
   void leave();
   Result<Lsn> commit(Command& command, Effects* effects = nullptr) WQ_REQUIRES(mutex_);
-  Status check_log_room(size_t record_bytes);
+  Status check_log_room(uint64_t record_bytes);
   void set_failure(std::string_view why) noexcept WQ_REQUIRES(mutex_);
   Status finish(Lsn lsn, CallOptions& call, Durability level);
   Durability level_for(const CallOptions& call, Durability standard) const {
@@ -956,9 +957,10 @@ class Engine {
   std::vector<QueueId> rate_watch_ WQ_GUARDED_BY(mutex_);
   CondVar maintenance_wake_;
   CondVar checkpoint_wake_;
-  CondVar page_came_;                     // see Lane::page_coming
-  CondVar memory_freed_;                  // a checkpoint ended
-  CondVar idle_;                          // the last call left, or nothing is leased any more
+  CondVar page_came_;     // see Lane::page_coming
+  CondVar memory_freed_;  // a checkpoint ended
+  CondVar idle_;          // the last call left, or nothing is leased any more
+  bool log_room_known_ WQ_GUARDED_BY(mutex_) = false;  // see LogRoom
   Status failure_ WQ_GUARDED_BY(mutex_);  // first fatal failure that the log does not know of
 
   Mutex import_mutex_;  // one import_jobs at a time; taken before mutex_
@@ -974,8 +976,8 @@ class Engine {
   // and then waits for zero. Both seq_cst, so one of the two sees the other.
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> packs_{false};        // a queue is, or was, configured to pack payloads
-  std::atomic<bool> memory_full_{false};  // hint: enqueue must look at the budget
+  std::atomic<bool> packs_{false};               // a queue is, or was, configured to pack payloads
+  std::atomic<bool> memory_full_{false};         // hint: enqueue must look at the budget
   std::atomic<uint64_t> disk_missing_bytes_{0};  // of the reserve: what has to become free
   std::atomic<uint64_t> log_bytes_since_look_{0};  // at the free space
 

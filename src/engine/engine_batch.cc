@@ -389,6 +389,8 @@ Status Engine::settle_swept(std::span<const BatchMember> page, std::span<StoredJ
       unstarted[queue->id].push_back(id);
     }
   }
+  const LogRoom room(*this, LogRoom::few_jobs_bytes);
+  WQ_TRY(room.status());
   try {
     for (StoredJob* job : coming) WQ_TRY(bring_in(std::move(*job)));
     for (const auto& [queue, ids] : unstarted) {

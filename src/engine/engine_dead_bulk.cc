@@ -106,6 +106,8 @@ Status Engine::change_found(CommandType type, DeadStep& step, Lsn& lsn) {
     item.id = found.token.id;
     item.generation = found.token.generation;
   }
+  const LogRoom room(*this, LogRoom::few_jobs_bytes);
+  WQ_TRY(room.status());
   try {
     for (DeadStep::Found& found : step.found) {
       if (found.stored.id == 0) continue;

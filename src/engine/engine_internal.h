@@ -101,6 +101,27 @@ class Engine::RowPins {
   size_t taken_ = 0;  // of them, from the first on
 };
 
+// Jobs that become resident for a command that moves them are in no lane until it is there: whether
+// the log has room for it is asked before, and not again while this lives. `status` not ok: leave
+// them in the store.
+class Engine::LogRoom {
+ public:
+  static constexpr uint64_t few_jobs_bytes = 256 << 10;  // commands that name a page of jobs
+
+  LogRoom(Engine& engine, uint64_t bytes) WQ_REQUIRES(engine.mutex_);
+  ~LogRoom() {
+    engine_.mutex_.assert_held();
+    engine_.log_room_known_ = false;
+  }
+  LogRoom(const LogRoom&) = delete;
+  LogRoom& operator=(const LogRoom&) = delete;
+  const Status& status() const { return status_; }
+
+ private:
+  Engine& engine_;
+  const Status status_;
+};
+
 // Commits one change of one job, wherever the job is. `check(state, generation)` says whether the
 // job may be changed so; `change()` builds and commits the command. NOT_FOUND when the queue has no
 // such job.
@@ -127,6 +148,8 @@ Status Engine::with_job(QueueId id, JobId job_id, Check&& check, Change&& change
     WQ_TRY_SET(const Queue* queue, queue_for(id));
     if (!is_live_row(queue, stored.row)) return no_such_job(job_id);
     WQ_TRY(check(stored.row.state, stored.row.generation));
+    const LogRoom room(*this, LogRoom::few_jobs_bytes);
+    WQ_TRY(room.status());
     // Resident but in no lane from here on, so the command has to follow under this lock. If the
     // log has failed no change follows at all; if there is no memory for it, none may.
     WQ_TRY_SET([[maybe_unused]] Job * job, materialize(state_, std::move(stored)));

@@ -52,6 +52,8 @@ Status Engine::bring_in(StoredJob stored) {
 
 // Commits a command that moves these jobs. Those that are only in the store become resident for it.
 Result<Lsn> Engine::commit_resident(Command& command, std::span<const JobId> ids, ColdJobs& cold) {
+  const LogRoom room(*this, command_bytes_bound(command));
+  WQ_TRY(room.status());
   try {
     for (const JobId id : ids) {
       StoredJob* stored = cold.find(id);

@@ -160,6 +160,8 @@ Result<bool> Engine::expire_page() {
   if (page->over.empty()) return true;
   Command& command = begin(CommandType::expire_jobs, now_ms);
   for (const Ending& each : page->over) command.ids.push_back(each.job.id);
+  const LogRoom room(*this, LogRoom::few_jobs_bytes);
+  WQ_TRY(room.status());
   try {
     for (Ending& each : page->over) WQ_TRY(bring_in(std::move(each.job)));
     WQ_TRY(commit(command).take_status());

@@ -154,6 +154,10 @@ struct CronRow {
   Bytes envelope = {};
 };
 
+// An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
+// do.
+uint64_t command_bytes_bound(const Command& command);
+
 class Encoder {
  public:
   Encoder();

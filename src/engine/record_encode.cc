@@ -208,22 +208,6 @@ Offset<fb::Traits> put_traits(FlatBufferBuilder& b, const JobTraits& traits) {
   return table.Finish();
 }
 
-// An upper bound of the encoded size, so that a builder is never driven past what FlatBuffers can
-// do.
-uint64_t command_bytes_bound(const Command& command) {
-  uint64_t items = 1 + command.jobs.size() + command.settles.size() + command.groups.size();
-  uint64_t bytes = (command.ids.size() + command.delays_ms.size()) * sizeof(JobId);
-  bytes += command.row.size() + command.note.size();
-  for (const NewJob& job : command.jobs) bytes += job.envelope.size();
-  for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
-  items += command.imports.size() + command.kv.size();
-  for (const ImportedJob& job : command.imports) bytes += job.row.size();
-  for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
-  for (const Command& part : command.parts) bytes += command_bytes_bound(part);
-  return bytes + items * item_overhead_bytes + queue_name_bytes_max +
-         backoff_list_max * sizeof(int64_t);
-}
-
 uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
   uint64_t header_bytes = 0;
   for (const Header& header : headers) {
@@ -237,6 +221,20 @@ uint64_t envelope_bytes_bound(std::span<const Header> headers, Bytes payload) {
 }
 
 }  // namespace
+
+uint64_t command_bytes_bound(const Command& command) {
+  uint64_t items = 1 + command.jobs.size() + command.settles.size() + command.groups.size();
+  uint64_t bytes = (command.ids.size() + command.delays_ms.size()) * sizeof(JobId);
+  bytes += command.row.size() + command.note.size();
+  for (const NewJob& job : command.jobs) bytes += job.envelope.size();
+  for (const SettleItem& item : command.settles) bytes += item.error.size() + item.result.size();
+  items += command.imports.size() + command.kv.size();
+  for (const ImportedJob& job : command.imports) bytes += job.row.size();
+  for (const KvChange& change : command.kv) bytes += change.key.size() + change.value.size();
+  for (const Command& part : command.parts) bytes += command_bytes_bound(part);
+  return bytes + items * item_overhead_bytes + queue_name_bytes_max +
+         backoff_list_max * sizeof(int64_t);
+}
 
 struct Encoder::Impl {
   ReusedBuilder whole;  // a command

@@ -218,7 +218,7 @@ TEST_F(BackupSim, TwoRestoresAtOnce) {
   world_.disk.write_file("restored.restoring/LOCK", {});
   int tried = 0;
   const auto second = [&](uint64_t, uint64_t) -> Status {
-    if (!world_.has("restored.restoring")) return {};
+    if (!world_.has("restored.restoring/RESTORING")) return {};  // it verifies the backup yet
     ++tried;
     EXPECT_TRUE(world_.has("restored.restoring/LOCK"));
     const std::vector<std::string> before = world_.disk.files();

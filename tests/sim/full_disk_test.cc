@@ -110,6 +110,49 @@ TEST(FullDisk, OfALogThatGrows) {
   harness.expect_sound();
 }
 
+// What is refused because the log has no room leaves the jobs of the store where they were.
+TEST(FullDisk, StoredJobsStayWhereTheyWere) {
+  HarnessOptions options = options_of(StoreKind::memory, 4 << 20, 0);
+  options.engine.spare_segments = 0;
+  options.engine.memory_budget_bytes = 16 << 10;
+  options.engine.lane_window = 4;
+  EngineHarness harness(options);
+  ASSERT_TRUE(harness.open().ok());
+  const QueueId q = harness.queue("q");
+  constexpr size_t jobs = 100;
+  std::vector<JobId> ids;
+  for (size_t i = 0; i < jobs; ++i) ids.push_back(harness.enqueue(q, std::string(500, 'x')));
+  const auto dying = harness.lease(q, 20);
+  for (const JobView& job : dying) {
+    SettleItem fail;
+    fail.kind = SettleKind::fail;
+    fail.id = job.id;
+    fail.generation = job.generation;
+    ASSERT_EQ(harness.settle(q, fail), Code::ok);
+  }
+  Engine& engine = harness.engine();
+  ASSERT_TRUE(engine.checkpoint().ok());
+  ASSERT_LT(engine.stats().resident_jobs, jobs / 2);
+  SimDisk& disk = harness.disk();
+  constexpr uint64_t capacity_bytes = 96 << 20;
+  disk.set_capacity(capacity_bytes);
+  disk.set_capacity(capacity_bytes - disk.mount()->free_bytes(harness.directory()).value());
+  CallOptions call;
+  EXPECT_EQ(engine.cancel(q, ids.back(), call).code(), Code::no_space);
+  EXPECT_EQ(engine.reprioritise(q, ids[60], 3, call).code(), Code::no_space);
+  const Token token{dying[0].id, dying[0].generation};
+  EXPECT_EQ(engine.dead_replay(q, token, call).code(), Code::no_space);
+  DeadBulkReport report;
+  EXPECT_EQ(engine.dead_bulk(q, DeadBulk(), call, report).code(), Code::no_space);
+  harness.expect_sound();
+  disk.set_capacity(capacity_bytes);
+  EXPECT_TRUE(engine.dead_replay(q, token, call).ok());
+  size_t leased = 0;
+  for (size_t more = 1; more != 0; leased += more) more = harness.lease(q, 10).size();
+  EXPECT_EQ(leased, jobs - dying.size() + 1);
+  harness.expect_sound();
+}
+
 // Half of the reserve may be spare segments, and those above that are given up: a store does not
 // keep itself from taking jobs.
 TEST(FullDisk, ItsOwnSparesAreAPartOfTheReserve) {

@@ -793,6 +793,12 @@ std::string SimDisk::first_struck() const {
   return state_->first_struck;
 }
 
+void SimDisk::add_dir(const std::string& path) {
+  MutexLock lock(state_->mutex);
+  state_->dirs.insert(path);
+  state_->durable_dirs.insert(path);
+}
+
 void SimDisk::set_capacity(uint64_t bytes) {
   MutexLock lock(state_->mutex);
   state_->capacity = bytes;

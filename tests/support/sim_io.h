@@ -114,8 +114,9 @@ class SimDisk {
   void clear_faults();
   std::string first_struck() const;  // what the first fault met: "write store/log/...seg"
 
-  void set_capacity(uint64_t bytes);  // of all files together, in 4096-byte blocks
-  void set_reorder(bool reorder);     // default true
+  void add_dir(const std::string& path);  // one that is there from the beginning, beside "."
+  void set_capacity(uint64_t bytes);      // of all files together, in 4096-byte blocks
+  void set_reorder(bool reorder);         // default true
 
   // Each change of the disk, and each barrier, is one event.
   uint64_t events() const;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct SimStore {
   EngineOptions options;
 
   SimStore() {
+    disk.add_dir(std::filesystem::current_path());  // backups are asked for by a relative path
     options.directory = "store";
     options.threads = false;
     options.segment_bytes = 1u << 20;

@@ -157,6 +157,36 @@ TEST_F(CapiDead, OfConcurrentReplaysOneWins) {
 
 // ---- many
 
+// A replay takes the key again. The dead letter whose key is held meanwhile is passed over and
+// stays.
+TEST_F(CapiDead, ManyWithKeys) {
+  uint64_t ids[2] = {};
+  for (uint64_t& id : ids) {
+    wq_job_spec spec = spec_of("keyed");
+    spec.max_attempts = 1;
+    spec.unique_key = {"k", 1};
+    ASSERT_OK(wq_enqueue(queue_, &spec, nullptr, nullptr, err()));
+    const SeenJob job = lease(store_, queue_, 1, 10)[0];
+    id = job.job.id;
+    ASSERT_OK(wq_fail(queue_, id, job.job.generation, "why", 3, nullptr, err()));
+  }
+  kill(1);
+  wq_dead_filter filter = WQ_DEAD_FILTER_INIT;
+  filter.flags = WQ_DEAD_ALL;
+  wq_dead_report report = WQ_DEAD_REPORT_INIT;
+  wq_call call = WQ_CALL_INIT;
+  EXPECT_OK(wq_dead_replay_many(queue_, &filter, &call, &report, err()));
+  EXPECT_EQ(report.changed, 2u);
+  EXPECT_NE(call.lsn, 0u);
+  EXPECT_EQ(stats_of(queue_).ready, 2u);
+  const wq_dead_query all = WQ_DEAD_QUERY_INIT;
+  const std::vector<SeenJob> left = list_all(all);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].job.id, ids[1]);
+  reopen();
+  EXPECT_EQ(stats_of(queue_).ready, 2u);
+}
+
 // Bulk changes: conditions are mandatory, entries go alone, the report is filled in any case.
 TEST_F(CapiDead, ManyByFilter) {
   kill(9);

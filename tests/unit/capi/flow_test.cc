@@ -147,6 +147,35 @@ TEST_F(CapiFlow, ACancelledFlowTellsWhoRuns) {
               wq_flow_list(store_, &cursor, page, 1001, sizeof page[0], &count, err()));
 }
 
+// One call for many has the result of each, and takes none from a settle that is no ack.
+TEST_F(CapiFlow, ResultsOfManyAreInTheHistory) {
+  wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
+  config.fields = WQ_CONFIG_KEEP_DONE;
+  config.keep_done_count = 2;
+  ASSERT_OK(wq_queue_configure(queue_, &config, nullptr, err()));
+  const std::string results[] = {"first", "second"};
+  wq_settle_item items[2] = {WQ_SETTLE_ITEM_INIT, WQ_SETTLE_ITEM_INIT};
+  for (size_t i = 0; i < 2; i++) {
+    items[i].id = enqueue(queue_, "job");
+    items[i].generation = take(queue_).job.generation;
+    items[i].kind = WQ_SETTLE_ACK;
+    items[i].result = {results[i].data(), results[i].size()};
+  }
+  items[1].kind = WQ_SETTLE_FAIL;
+  EXPECT_CODE(WQ_E_INVALID,
+              wq_settle_many(queue_, items, 2, sizeof items[0], nullptr, nullptr, err()));
+  items[1].kind = WQ_SETTLE_ACK;
+  ASSERT_OK(wq_settle_many(queue_, items, 2, sizeof items[0], nullptr, nullptr, err()));
+  reopen();
+  for (size_t i = 0; i < 2; i++) {
+    wq_done_job job = WQ_DONE_JOB_INIT;
+    wq_list* result = nullptr;
+    ASSERT_OK(wq_history_get(queue_, items[i].id, &job, &result, err()));
+    EXPECT_EQ(std::string(static_cast<const char*>(job.result.data), job.result.len), results[i]);
+    wq_list_free(&result);
+  }
+}
+
 TEST_F(CapiFlow, HistoryTellsResults) {
   wq_queue_config config = WQ_QUEUE_CONFIG_INIT;
   config.fields = WQ_CONFIG_KEEP_DONE;

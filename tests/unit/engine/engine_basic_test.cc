@@ -140,6 +140,24 @@ TEST(EngineBasic, JobPutToTheFrontAfterClearIsFoundAfterReopen) {
 }
 
 // Maintenance looks at the free space once a second; a producer can fill the disk in between.
+TEST(EngineBasic, ASmallFileSystemHasSmallParts) {
+  const EngineOptions large = options_for_disk(UINT64_MAX);
+  const EngineOptions standard;
+  EXPECT_EQ(large.segment_bytes, standard.segment_bytes);
+  EXPECT_EQ(large.checkpoint_log_bytes, standard.checkpoint_log_bytes);
+  EXPECT_EQ(large.disk_reserve_bytes, standard.disk_reserve_bytes);
+  EXPECT_EQ(large.store_buffer_bytes, standard.store_buffer_bytes);
+  for (const uint64_t mib : {4, 16, 100, 511}) {
+    const uint64_t capacity_bytes = mib << 20;
+    const EngineOptions small = options_for_disk(capacity_bytes);
+    EXPECT_EQ(small.segment_bytes % (1 << 20), 0u);
+    const uint64_t spares_bytes = small.spare_segments * small.segment_bytes;
+    EXPECT_LE(spares_bytes + small.disk_reserve_bytes, capacity_bytes * 3 / 4);
+    EXPECT_LE(small.checkpoint_log_bytes, capacity_bytes / 4);
+    EXPECT_LE(small.store_buffer_bytes * 2, std::max<uint64_t>(small.disk_reserve_bytes, 1 << 19));
+  }
+}
+
 TEST(EngineBasic, TheReserveOfTheDiskHoldsBetweenTwoLooks) {
   HarnessOptions options;
   options.engine.disk_reserve_bytes = 8 << 20;
