@@ -82,6 +82,7 @@ Result<Lsn> SegmentLogImpl::append(Bytes body) {
     lsn = last_lsn_.load(std::memory_order_relaxed) + 1;
     active_.append(place_, FrameType::record, lsn, body);
     place_.offset += frame;
+    note_room_ahead();
     ++stats_.appended_records;
     stats_.appended_bytes += body.size();
     const uint64_t before = active_.bytes() - frame;
@@ -327,10 +328,19 @@ uint64_t SegmentLogImpl::segments_planned(uint64_t newest_seq) const {
   return newest_seq > begun_seq ? newest_seq - begun_seq : 0;
 }
 
+// So that who asks before each record need not take the lock, as long as there is room.
+void SegmentLogImpl::note_room_ahead() {
+  const bool made_ahead = segments_planned(place_.seq) == 0 && place_.seq != growing_seq_;
+  const uint64_t begin = place_.offset + io_block_bytes;  // the next group may be in a block more
+  const bool has_room = made_ahead && begin < place_.segment_bytes;
+  room_ahead_bytes_.store(has_room ? place_.segment_bytes - begin : 0, std::memory_order_relaxed);
+}
+
 uint64_t SegmentLogImpl::room_wanted(size_t body_bytes) const {
   // The header of a segment, the padding of groups, and what the file system needs for a name.
   constexpr uint64_t margin_bytes = 64 << 10;
   const uint64_t frame = frame_bytes(body_bytes);
+  if (frame <= room_ahead_bytes_.load(std::memory_order_relaxed)) return 0;
   MutexLock lock(mutex_);
   const bool fits = place_.offset + frame <= place_.segment_bytes;
   const bool unused = place_.offset == segment_header_bytes;

@@ -93,6 +93,7 @@ class SegmentLogImpl final : public SegmentLog {
   void make_place(uint64_t frame) WQ_REQUIRES(mutex_);
   void leave_growing_segment() WQ_REQUIRES(mutex_);
   uint64_t segments_planned(uint64_t newest_seq) const WQ_REQUIRES(mutex_);
+  void note_room_ahead() WQ_REQUIRES(mutex_);
   void want(Lsn lsn, Durability level) WQ_REQUIRES(mutex_);
   bool wants_unmet() const WQ_REQUIRES(mutex_);
   bool flush_is_due(int64_t now_ns) const WQ_REQUIRES(mutex_);
@@ -155,6 +156,7 @@ class SegmentLogImpl final : public SegmentLog {
   std::atomic<Lsn> process_lsn_;
   std::atomic<Lsn> durable_lsn_;
   std::atomic<uint64_t> unflushed_bytes_{0};
+  std::atomic<uint64_t> room_ahead_bytes_{0};  // for frames, in a segment that was made ahead
   std::atomic<bool> failed_{false};
 };
 
