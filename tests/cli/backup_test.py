@@ -247,15 +247,18 @@ class BackupTest(CliCase):
 
     def test_where_a_tar_can_not_be_written(self):
         self.fill()
+        # libarchive does not free its last block where it can not be written.
+        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        environment = {**os.environ, "ASAN_OPTIONS": options}
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PROGRAM, "--store", self.store, "backup", "-"], stdout=full,
-                                  stderr=subprocess.PIPE, check=False)
+                                  stderr=subprocess.PIPE, env=environment, check=False)
         self.assertEqual(done.returncode, 7)
         self.assertIn(b"No space left", done.stderr)
         read, write = os.pipe()
         os.close(read)
         done = subprocess.run([PROGRAM, "--store", self.store, "backup", "-"], stdout=write,
-                              stderr=subprocess.PIPE, check=False)
+                              stderr=subprocess.PIPE, env=environment, check=False)
         os.close(write)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"Broken pipe", done.stderr)
