@@ -8,6 +8,7 @@ import os
 import queue
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -262,8 +263,11 @@ class Layouts(RelayCase):
         running = self.relay("list:k")
         running.push({"payload": "x"})
         self.assertEqual(running.answer()["outcome"], "spooled")
+        # It does not find the server before the key is there.
+        running.process.send_signal(signal.SIGSTOP)
         self.redis.start()
         self.redis.call("SET", "k", "text")
+        running.process.send_signal(signal.SIGCONT)
         running.finish()
         dead = json.loads(self.wq("dead", "ls").stdout.splitlines()[0])
         self.assertIn("WRONGTYPE", dead["last_error"])
