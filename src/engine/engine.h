@@ -668,7 +668,7 @@ class Engine {
   Status wait_for_job(const LeaseRequest& request, std::span<Queue* const> queues, Waiter& waiter,
                       int64_t deadline_ns) WQ_REQUIRES(mutex_);
   void view_of(const Job& job, const Now& now, JobView& view) const;
-  JobView view_of_stored(StoredJob stored, const Queue& queue) const;
+  JobView view_of_stored(StoredJob stored, const Queue& queue) const WQ_REQUIRES(mutex_);
   Status change_dead(CommandType type, QueueId queue, Token entry, CallOptions& call);
   Status refuse_replay(const Queue& queue, Job* job) WQ_REQUIRES(mutex_);
   struct DeadStep;
