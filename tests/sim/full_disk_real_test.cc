@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
+#include <wq.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -68,6 +69,25 @@ void fill_disk(const std::string& mounted, const HarnessOptions& options) {
   EXPECT_EQ(std::system(("ls -lR " + mounted).c_str()), 0);
 }
 
+// wq.h asks the file system that the store will be on, whose directory is not there yet.
+void open_by_default(const std::string& directory, uint64_t capacity_bytes) {
+  wq_store* store = nullptr;
+  wq_queue* queue = nullptr;
+  wq_error err = WQ_ERROR_INIT;
+  ASSERT_EQ(wq_store_open(directory.c_str(), nullptr, &store, &err), WQ_OK) << err.message;
+  ASSERT_EQ(wq_queue_open(store, "q", 1, nullptr, 0, &queue, &err), WQ_OK) << err.message;
+  wq_job_spec spec = WQ_JOB_SPEC_INIT;
+  EXPECT_EQ(wq_enqueue(queue, &spec, nullptr, nullptr, &err), WQ_OK) << err.message;
+  wq_queue_close(&queue);
+  wq_store_close(&store);
+  size_t segments = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + "/log")) {
+    EXPECT_EQ(entry.file_size(), capacity_bytes / 16) << entry.path();
+    ++segments;
+  }
+  EXPECT_GT(segments, 0u);
+}
+
 TEST(FullDisk, OfAFileSystemOfItsOwn) {
   const std::filesystem::path base = std::getenv("TEST_TMPDIR")
                                          ? std::filesystem::path(std::getenv("TEST_TMPDIR"))
@@ -79,6 +99,8 @@ TEST(FullDisk, OfAFileSystemOfItsOwn) {
   }
   const uint64_t capacity_bytes = make_io().value()->capacity_bytes(mounted).value();
   EXPECT_EQ(capacity_bytes, 64u << 20);
+  open_by_default(mounted + "/default", capacity_bytes);
+  std::filesystem::remove_all(mounted + "/default");
   fill_disk(mounted, options_of(StoreKind::rocks, 1 << 20, 40 << 20));
   fill_disk(mounted, default_options(capacity_bytes));
   setenv("TEST_TMPDIR", base.c_str(), 1);
