@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "capi/boundary.h"
+#include "capi/message.h"
 #include "capi/sized.h"
 
 namespace wq {
@@ -49,20 +50,6 @@ struct UpperName {
     }
   }
 };
-
-// Copies text of any origin into a message: control characters would break the one line, and a cut
-// must not leave half a character.
-void copy_message(char* out, size_t room, std::string_view text) {
-  size_t length = std::min(text.size(), room - 1);
-  if (length < text.size()) {
-    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) length--;
-  }
-  for (size_t i = 0; i < length; i++) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    out[i] = byte < 0x20 || byte == 0x7f ? ' ' : text[i];
-  }
-  out[length] = '\0';
-}
 
 void fill(wq_error* err, int32_t code, std::string_view message, int os_errno, uint64_t offset) {
   err->code = code;

@@ -4,15 +4,10 @@
 
 #include "base/clock.h"
 #include "capi/capi_internal.h"
+#include "capi/message.h"
 
 namespace wq {
 namespace {
-
-void copy_text(char* out, size_t room, const std::string& text) {
-  const size_t length = std::min(text.size(), room - 1);
-  std::memcpy(out, text.data(), length);
-  std::memset(out + length, 0, room - length);
-}
 
 uint64_t count_of(const EngineStats& stats, JobState state) {
   return stats.counts[static_cast<size_t>(state)];
@@ -68,7 +63,7 @@ wq_recovery to_public(const Recovery& in) {
   out.leases_expired = in.leases_expired;
   out.temp_files_removed = in.log.temp_files_removed;
   out.replay_ms = in.replay_ms;
-  copy_text(out.truncated_where, sizeof out.truncated_where, in.log.truncated_where);
+  copy_message(out.truncated_where, sizeof out.truncated_where, in.log.truncated_where);
   return out;
 }
 
@@ -82,7 +77,7 @@ Status verify(Engine& engine, wq_verify_report* report) {
   out.entries = found.entries;
   out.problems = found.problems;
   out.elapsed_ms = (system_clock().mono_ns() - start_ns) / ns_per_ms;
-  copy_text(out.first_problem, sizeof out.first_problem, found.first_problem);
+  copy_message(out.first_problem, sizeof out.first_problem, found.first_problem);
   write_struct(report, report->struct_size, out);
   if (found.problems == 0) return {};
   return Status(Code::corrupt, found.first_problem);

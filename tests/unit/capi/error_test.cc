@@ -133,21 +133,58 @@ TEST(CapiError, NothingThrownCrosses) {
   EXPECT_EQ(broken, 3);
 }
 
-TEST(CapiError, LongMessagesAreCutAtACharacterEdge) {
+std::string told_of(const std::string& text) {
   wq_error err = WQ_ERROR_INIT;
-  const size_t room = sizeof err.message;
+  boundary(&err, [&] { return Status(Code::invalid, text); });
+  EXPECT_EQ(std::memchr(err.message, '\0', sizeof err.message) != nullptr, true);
+  return err.message;
+}
+
+constexpr size_t message_bytes_max = sizeof(wq_error::message) - 1;
+
+TEST(CapiError, LongPathsLoseTheirMiddle) {
+  const std::string path = "/srv/" + std::string(300, 'd') + "/saved";
+  const std::string told =
+      told_of(path + "/log/0000000000000001.seg.tmp: ftruncate: File too large; " + path +
+              " is not finished, remove it");
+  EXPECT_TRUE(told.starts_with("/srv/d")) << told;
+  EXPECT_NE(told.find("dd..."), std::string::npos) << told;
+  EXPECT_NE(told.find("d/saved/log/0000000000000001.seg.tmp: ftruncate: "), std::string::npos)
+      << told;
+  EXPECT_TRUE(told.ends_with("d/saved is not finished, remove it")) << told;
+  EXPECT_GT(told.size(), message_bytes_max - 4) << "more is cut than has to be";
+}
+
+TEST(CapiError, WordsAreCutAtACharacterEdge) {
   for (size_t lead = 0; lead < 4; lead++) {  // every phase of a three-byte character
     std::string text(lead, 'x');
-    while (text.size() < 2 * room) text += "\xe2\x82\xac";
-    boundary(&err, [&] { return Status(Code::invalid, text); });
-    const std::string told = err.message;
-    EXPECT_LT(told.size(), room);
-    EXPECT_GT(told.size(), room - 4);
-    EXPECT_EQ((told.size() - lead) % 3, 0u) << "half a character at the end";
-    EXPECT_EQ(told, text.substr(0, told.size()));
+    while (text.size() < 2 * message_bytes_max) text += "\xe2\x82\xac";
+    const std::string told = told_of(text);
+    EXPECT_LE(told.size(), message_bytes_max);
+    EXPECT_GT(told.size(), message_bytes_max - 5);
+    const size_t head = told.find("...");
+    ASSERT_NE(head, std::string::npos) << told;
+    EXPECT_EQ((head - lead) % 3, 0u) << "half a character before the gap";
+    EXPECT_EQ((told.size() - head) % 3, 0u) << "half a character behind the gap";
   }
-  boundary(&err, [&] { return Status(Code::invalid, std::string(room - 1, 'y')); });
-  EXPECT_EQ(std::string(err.message), std::string(room - 1, 'y'));
+}
+
+TEST(CapiError, TooManyWordsAreCutAtTheEndAtACharacterEdge) {
+  for (size_t lead = 0; lead < 8; lead++) {  // every phase of a word of two characters
+    std::string text(lead, 'x');
+    while (text.size() < 2 * message_bytes_max) text += " \xe2\x82\xac\xe2\x82\xac";
+    const std::string told = told_of(text);
+    EXPECT_GT(told.size(), message_bytes_max - 3);
+    EXPECT_EQ(told, text.substr(0, told.size()));
+    EXPECT_NE(static_cast<unsigned char>(text[told.size()]) & 0xc0, 0x80) << "half a character";
+  }
+}
+
+TEST(CapiError, MessagesThatFitAreWhole) {
+  for (const size_t size : {size_t{1}, message_bytes_max}) {
+    const std::string text(size, 'y');
+    EXPECT_EQ(told_of(text), text);
+  }
 }
 
 TEST(CapiError, FieldsOfANewerHeaderAreZeroed) {
