@@ -264,11 +264,11 @@ class SalvageStore final : public Store {
   rocksdb::ColumnFamilyHandle* handles_[family_count] = {};
 };
 
-std::optional<Family> family_of(const std::string& name) {
-  for (size_t i = 0; i < family_count; ++i) {
-    if (name == family_name(static_cast<Family>(i))) return static_cast<Family>(i);
-  }
-  return std::nullopt;
+// family_count: it is none of ours.
+size_t family_number(const std::string& name) {
+  size_t number = 0;
+  while (number < family_count && name != family_name(static_cast<Family>(number))) ++number;
+  return number;
 }
 
 // All families that the manifest names: one that is left out would make the opening fail.
@@ -279,8 +279,9 @@ Status SalvageStore::open(rocksdb::DBOptions options,
   WQ_TRY(status_from_rocks(rocksdb::DB::ListColumnFamilies(options, scratch_, &names), "manifest"));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& name : names) {
-    families.emplace_back(name, rocks_family_options(family_of(name).value_or(Family::meta),
-                                                     StoreOptions().buffer_bytes, cache));
+    const size_t number = family_number(name);
+    const auto family = number < family_count ? static_cast<Family>(number) : Family::meta;
+    families.emplace_back(name, rocks_family_options(family, StoreOptions().buffer_bytes, cache));
   }
   // What an open that failed has put there is not to be trusted.
   rocksdb::DB* db = nullptr;
@@ -290,7 +291,8 @@ Status SalvageStore::open(rocksdb::DBOptions options,
   db_ = db;
   all_ = std::move(handles);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (const auto family = family_of(names[i])) handles_[static_cast<size_t>(*family)] = all_[i];
+    const size_t number = family_number(names[i]);
+    if (number < family_count) handles_[number] = all_[i];
   }
   find_missing_families();
   find_broken_tables();
@@ -330,14 +332,13 @@ void SalvageStore::find_broken_tables() {
   db_->GetLiveFilesMetaData(&files);
   const rocksdb::Options options = table_options();
   for (const rocksdb::LiveFileMetaData& file : files) {
-    const auto family = family_of(file.column_family_name);
-    if (!family) continue;
+    const size_t number = family_number(file.column_family_name);
+    if (number == family_count) continue;
     rocksdb::SstFileReader reader(options);
     const rocksdb::Status status = reader.Open(scratch_ + "/" + file.relative_filename);
-    if (status.ok() || !broken_[static_cast<size_t>(*family)].ok()) continue;
-    broken_[static_cast<size_t>(*family)] =
-        Status(Code::corrupt,
-               "table " + file.relative_filename + " can not be opened: " + status.ToString());
+    if (status.ok() || !broken_[number].ok()) continue;
+    broken_[number] = Status(Code::corrupt, "table " + file.relative_filename +
+                                                " can not be opened: " + status.ToString());
   }
 }
 
