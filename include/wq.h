@@ -319,7 +319,7 @@ typedef struct wq_error {
   int32_t os_errno;  /* 0 if the operating system had no part in it */
   uint32_t flags;    /* WQ_ERROR_... */
   uint64_t offset;   /* byte offset in the file that the message names, else 0 */
-  char message[232]; /* one line, UTF-8, always ends with NUL */
+  char message[232]; /* one line, UTF-8, always ends with NUL; long paths lose their middle */
 } wq_error;
 #define WQ_ERROR_INIT {sizeof(wq_error), 0, 0, 0, 0, ""}
 
@@ -1458,7 +1458,8 @@ WQ_API int32_t wq_dead_purge(wq_queue *queue, uint64_t *removed, wq_call *call, 
 
 /* wq_dead_filter.flags */
 #define WQ_DEAD_ALL 1u     /* with no other condition: really all dead letters of the queue */
-#define WQ_DEAD_DRY_RUN 2u /* only count */
+#define WQ_DEAD_DRY_RUN 2u /* only count; not whether others hold unique keys of theirs, and of
+                              `entries` only which are there */
 
 /* Called before each step of a bulk change: how many were changed and how many were looked at so
  * far. It may use the store. */
@@ -2567,7 +2568,8 @@ WQ_API int32_t wq_store_backup(wq_store *store, const char *directory,
                                const wq_backup_options *options, wq_backup_report *report,
                                wq_error *err);
 
-/* Check the backup in `directory`: it is complete, and each byte is as it was written.
+/* Check the backup in `directory`: it is complete, each byte is as it was written, and the log in
+ * it has every record up to report->lsn.
  * Reads only. `report` may be NULL.
  * Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED, WQ_E_NOT_FOUND (no
  *          backup there), WQ_E_VERSION (of a newer library), WQ_E_CORRUPT (damaged or unfinished;

@@ -343,7 +343,8 @@ const rawDeadOldestFirst = 1
 // with no other condition: really all dead letters of the queue
 const rawDeadAll = 1
 
-// only count
+// only count; not whether others hold unique keys of theirs, and of `entries` only which are
+// there
 const rawDeadDryRun = 2
 
 // Kinds of keys, for wq_key_holder and wq_key_cancel.

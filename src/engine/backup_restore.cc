@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "engine/backup_internal.h"
 #include "io/segment.h"
+#include "io/segment_log.h"
 
 namespace wq {
 namespace {
@@ -30,6 +31,23 @@ Result<BackupManifest> read_manifest(Io& io, FileCopier& copier, const std::stri
   return Status(Code::not_found, backup + ": there is no backup");
 }
 
+// The log has every record that the manifest promises. Checksums of files do not show that: they
+// are right also if the backup was made wrong, or by somebody else.
+Status verify_log(Io& io, const BackupManifest& manifest, const std::string& backup) {
+  LogScan log = scan_log(io, backup, manifest.format.uuid, manifest.checkpoint_lsn, {});
+  if (log.status.code() == Code::corrupt) {
+    const std::string& told = log.status.message();  // of a segment, or of all with the directory
+    const bool of_segment = told.starts_with(log_directory_name);
+    return Status(Code::corrupt, (of_segment ? backup + "/" : "") + told + "; take another backup",
+                  0, log.status.offset());
+  }
+  WQ_TRY(std::move(log.status));
+  if (log.found.last_lsn == manifest.last_lsn && log.found.truncated_bytes == 0) return {};
+  return damaged(backup + "/" + std::string(log_directory_name),
+                 "goes up to record " + std::to_string(log.found.last_lsn) +
+                     ", the manifest says " + std::to_string(manifest.last_lsn));
+}
+
 Status verify_files(Io& io, FileCopier& copier, const BackupManifest& manifest,
                     const std::string& backup) {
   for (const BackupFile& file : manifest.files) {
@@ -48,7 +66,8 @@ Status verify_files(Io& io, FileCopier& copier, const BackupManifest& manifest,
     if (hash != file.hash && !WQ_PLANTED(backup_hash_unchecked))
       return damaged(path, "does not match its checksum");
   }
-  return {};
+  if (WQ_PLANTED(backup_log_unchecked)) return {};
+  return verify_log(io, manifest, backup);
 }
 
 // The store under construction. Unless it was given its name it goes away again.

@@ -51,7 +51,9 @@ Status Engine::freeze() {
   WQ_TRY(log_->failure());
   while (state_.sweep_garbage(evict_step_max)) let_callers_in();
   const Lsn frozen_lsn = log_->last_lsn();
-  if (frozen_lsn == applied_lsn_) {  // nothing changed, but pages may have been read since
+  // Nothing changed but whose turn it is, where lines were read; and pages may have been read.
+  const bool same_turns = state_.changed_gates().empty() || WQ_PLANTED(read_turns_not_stored);
+  if (frozen_lsn == applied_lsn_ && same_turns) {
     if (state_.resident_bytes() > options_.memory_budget_bytes) evict_to_target();
     return {};
   }

@@ -674,11 +674,11 @@ class Engine {
   struct DeadStep;
   Status find_dead(const DeadQuery& query, DeadStep& step) WQ_REQUIRES(mutex_);
   Status change_found(CommandType type, DeadStep& step, Lsn& lsn) WQ_REQUIRES(mutex_);
-  std::vector<Token> take_keyed(DeadStep& step) WQ_REQUIRES(mutex_);
+  std::vector<Token> take_from_keyed(DeadStep& step) WQ_REQUIRES(mutex_);
   Status replay_each(QueueId queue, std::span<const Token> entries, DeadBulkReport& report,
                      Lsn& lsn);
   Status bulk_step(const DeadBulk& bulk, DeadStep& step, DeadBulkReport& report, Lsn& lsn);
-  Status bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& keyed,
+  Status bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& one_by_one,
                       DeadBulkReport& report, Lsn& lsn);
   Status bulk_entries(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
   Status bulk_query(QueueId queue, const DeadBulk& bulk, DeadBulkReport& report, Lsn& lsn);
@@ -696,7 +696,9 @@ class Engine {
     uint64_t largest_bytes = 0;  // one job of them
     Leaving leaving = {};
     std::span<const JobId> replaced = {};  // of `leaving`, those that were there before
+    uint64_t elsewhere_bytes = 0;  // that the same call brings to other queues; may be less than 0
 
+    uint64_t brought_bytes() const { return bytes - leaving.bytes; }
     void add(uint64_t size) {
       ++jobs;
       bytes += size;

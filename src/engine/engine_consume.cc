@@ -157,9 +157,11 @@ uint64_t Engine::may_lease(Queue* queue, int64_t now_ms, uint64_t most) {
 Status Engine::rebase_rates(std::span<Queue* const> queues, int64_t now_ms) {
   for (Queue* queue : queues) {
     const int64_t tat_ns = queue->rate_tat_ns;
-    const bool went_back = now_ms < std::exchange(queue->keys_ms, now_ms);
-    const bool keys =
-        went_back && state_.keys_ahead(*queue, now_ms) && !WQ_PLANTED(key_clock_ignored);
+    const bool went_back =
+        now_ms < std::exchange(queue->keys_ms, now_ms) && !WQ_PLANTED(key_clock_ignored);
+    const bool keys = went_back && state_.keys_ahead(*queue, now_ms);
+    // A key that began to cool down since then was judged by the later time.
+    if (went_back && !keys && !WQ_PLANTED(keys_judged_ahead)) state_.settle_gates(queue);
     if (!keys && rate_rebased(queue->config.rate, tat_ns, now_ms) == tat_ns) continue;
     Command& command = begin(CommandType::rate_rebase, now_ms);
     command.queue = queue->id;

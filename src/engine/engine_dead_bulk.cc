@@ -156,20 +156,21 @@ bool is_passed_over(Code code) {
 
 }  // namespace
 
-// Those that take a key again, which somebody else may hold: each has a record of its own.
-std::vector<Token> Engine::take_keyed(DeadStep& step) {
-  std::vector<Token> keyed;
+// From the first that takes a key again, which somebody else may hold: each has a record of its
+// own, and so have those behind it, as the oldest come first.
+std::vector<Token> Engine::take_from_keyed(DeadStep& step) {
   const auto has_key = [&](const DeadStep::Found& found) {
     mutex_.assert_held();
     const Job* job = found.stored.id == 0 ? state_.find(found.token.id) : nullptr;
     const auto stored = job ? nullptr : trusted_traits(found.stored.body.bytes());
     const JobTraits* traits = job ? job->traits.get() : stored.get();
-    if (!traits || traits->key_rule != KeyRule::until_done) return false;
-    keyed.push_back(found.token);
-    return true;
+    return traits && traits->key_rule == KeyRule::until_done;
   };
-  std::erase_if(step.found, has_key);
-  return keyed;
+  const auto first = std::find_if(step.found.begin(), step.found.end(), has_key);
+  std::vector<Token> taken;
+  for (auto found = first; found != step.found.end(); ++found) taken.push_back(found->token);
+  step.found.erase(first, step.found.end());
+  return taken;
 }
 
 // One that is gone by now, whose key is held, or whose batch was cancelled, is passed over.
@@ -190,12 +191,12 @@ Status Engine::replay_each(QueueId id, std::span<const Token> entries, DeadBulkR
 Status Engine::bulk_step(const DeadBulk& bulk, DeadStep& step, DeadBulkReport& report, Lsn& lsn) {
   if (bulk.progress) WQ_TRY(bulk.progress(report.changed, report.examined));
   WQ_TRY(wait_for_room());
-  std::vector<Token> keyed;
-  WQ_TRY(bulk_records(bulk, step, keyed, report, lsn));
-  return replay_each(step.queue, keyed, report, lsn);
+  std::vector<Token> one_by_one;
+  WQ_TRY(bulk_records(bulk, step, one_by_one, report, lsn));
+  return replay_each(step.queue, one_by_one, report, lsn);
 }
 
-Status Engine::bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& keyed,
+Status Engine::bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<Token>& one_by_one,
                             DeadBulkReport& report, Lsn& lsn) {
   MutexLock lock(mutex_);
   WQ_TRY(queue_for(step.queue).take_status());
@@ -210,7 +211,7 @@ Status Engine::bulk_records(const DeadBulk& bulk, DeadStep& step, std::vector<To
       return cancelled_batch_of(state_, found.token.id, &found.stored) != 0;
     });
   }
-  if (!bulk.remove && !bulk.dry_run) keyed = take_keyed(step);
+  if (!bulk.remove && !bulk.dry_run) one_by_one = take_from_keyed(step);
   if (!bulk.remove) {
     const Queue* queue = state_.find_queue(step.queue);
     Load load = step.planned;

@@ -46,7 +46,7 @@ bool Engine::has_room(const Queue& queue, const Load& load) {
 Status Engine::admit_load(const Queue& queue, const Load& load) const {
   const QueueConfig& config = queue.config;
   const uint64_t quota = options_.quota_bytes;
-  const uint64_t stored = state_.job_bytes() - load.leaving.bytes + load.bytes;
+  const uint64_t stored = state_.job_bytes() + load.elsewhere_bytes + load.brought_bytes();
   if (quota != 0 && stored > quota && !WQ_PLANTED(quota_ignored)) {
     return full("quota_bytes: the store holds " + of_limit(state_.job_bytes(), quota) +
                 " bytes; leases and settles go on");

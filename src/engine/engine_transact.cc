@@ -89,6 +89,7 @@ struct Engine::Transaction {
 
   std::vector<Command> enqueues, settles, writes;  // the parts of the command
   std::unordered_map<QueueId, Load> loads;         // what comes in
+  uint64_t brought_bytes = 0;                      // by all of them
   std::unordered_set<JobId> settled;
   std::map<QueueId, KeyPlan> plans;  // of queues that get jobs with keys
   ColdJobs* cold = nullptr;          // holders of those keys that are only in the store
@@ -173,6 +174,8 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   const Bytes envelope(txn.arena.data() + txn.places[i].first, txn.places[i].second);
   NewJob job = new_job_of(op.spec, txn.next_id++, envelope, now_ms);
   Load& load = txn.loads[op.queue];
+  load.elsewhere_bytes = txn.brought_bytes - load.brought_bytes();
+  if (WQ_PLANTED(txn_quota_apart)) load.elsewhere_bytes = 0;
   if (op.spec.traits.has_keys()) {
     KeyPlan& plan = plan_of(txn, op.queue, now_ms);
     WQ_TRY_SET(txn.holder, plan.place(op.spec, job.id, envelope.size(), job.due_ms));
@@ -185,6 +188,7 @@ Status Engine::build_enqueue(Transaction& txn, size_t i, int64_t now_ms) {
   if (!has_room(*queue, load)) {
     return Status(Code::full, "the queue has no room, and a transaction drops no job");
   }
+  txn.brought_bytes = load.elsewhere_bytes + load.brought_bytes();
   part_of(txn.enqueues, CommandType::enqueue, op.queue, now_ms).jobs.push_back(job);
   txn.results[i].job_id = job.id;
   txn.timed |= job.due_ms != 0;

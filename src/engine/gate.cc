@@ -356,7 +356,7 @@ void State::settle_line(KeyGate& gate, Lane& line, bool open) {
   Lane* home = at != 0 ? &home_of(gate, line) : nullptr;
   const bool stays = home == old_home && at == line.listed_at && open == line.is_open;
   if (stays) settle_unread(line);
-  if (stays && line.count == line.listed_count) return;
+  if (stays && line.count == line.listed_count) return end_kept_turns(*gate.queue, line.priority);
   if (stays) {
     home->lined += line.count - line.listed_count;
     line.listed_count = line.count;
@@ -371,6 +371,7 @@ void State::settle_line(KeyGate& gate, Lane& line, bool open) {
   for (Lane* lane : {old_home, home == old_home ? nullptr : home}) {
     if (lane) settle_home(*gate.queue, *lane);
   }
+  end_kept_turns(*gate.queue, line.priority);
 }
 
 // When it is to be settled again, for time alone. Keys that nobody waits for are dropped once in a
@@ -558,7 +559,8 @@ std::vector<GateChange> State::take_changed_gates() {
       out.push_back({std::move(key), std::nullopt});
     }
     gate->stored = has_row;
-    if (!has_row && gate->running == 0 && gate->due_ms == 0) drop_gate(*gate);
+    const bool is_needed = gate->running > 0 || gate->due_ms != 0 || gate->keeps_turn();
+    if (!has_row && !is_needed) drop_gate(*gate);
   }
   return out;
 }

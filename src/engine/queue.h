@@ -63,6 +63,7 @@ struct Lane {
   uint64_t lined = 0;  // jobs of the two
   ListLink in_unread;  // line of a group: of the lane of its priority, see below
   ListLink in_ring;    // see turns.h
+  ListLink in_kept;
   ListLink in_size;
   uint64_t turn = 0;             // where it is in the ring
   uint64_t size = 0;             // jobs(), as Turns knows it
@@ -89,7 +90,9 @@ using Lanes = std::vector<std::unique_ptr<Lane>>;  // by priority
 struct Turns {
   using Ring = IntrusiveList<Lane, &Lane::in_ring>;
   using Sizes = IntrusiveList<Lane, &Lane::in_size>;
+  using Kept = IntrusiveList<Lane, &Lane::in_kept>;
   Ring ring;                 // lanes with a job that may be leased, the next one first
+  Kept kept;                 // in it without one: a line that is unread may bring it
   Sizes by_size[65];         // lanes with jobs, by the bits of their number
   uint64_t lanes = 0;        // of tenants
   uint64_t tenant_jobs = 0;  // in them
@@ -149,6 +152,7 @@ struct KeyGate {
   bool is_tenant() const { return name[0] == GateName::tenant; }
   bool has_lines() const { return waiting > 0 || homed > 0; }
   bool is_rate() const { return name[0] == GateName::rate_key; }
+  bool keeps_turn() const;  // a line of it is in Turns::kept
   uint64_t limit_now() const;
   uint64_t free_slots() const;
   bool has_room(const Job* job, int64_t now_ms);  // for `job`, besides what is picked

@@ -37,11 +37,33 @@ void State::settle_turn(Queue& queue, Lane& lane) {
   }
   if (lane.gate) turns.tenant_jobs += jobs - lane.size;
   lane.size = jobs;
-  if (lane.gives() == lane.in_ring.linked()) return;
-  if (lane.in_ring.linked()) {
-    lane.in_ring.unlink();
-  } else {
-    give_turn(queue, lane);
+  if (lane.gives()) {
+    if (lane.in_kept.linked()) lane.in_kept.unlink();
+    if (!lane.in_ring.linked()) give_turn(queue, lane);
+  } else if (lane.in_ring.linked() && !lane.in_kept.linked()) {
+    turns.kept.push_back(&lane);
+    if (queue.lane(lane.priority).unread.empty() || WQ_PLANTED(turn_lost_unread)) end_turn(lane);
+  }
+}
+
+void State::end_turn(Lane& lane) {
+  lane.in_kept.unlink();
+  lane.in_ring.unlink();
+}
+
+bool KeyGate::keeps_turn() const {
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const auto& line) { return line->in_kept.linked(); });
+}
+
+// No line is unread any more: who has no job by now has none.
+void State::end_kept_turns(Queue& queue, uint8_t priority) {
+  const Lane& level = queue.lane(priority);
+  while (level.turns && level.unread.empty()) {
+    Lane* lane = level.turns->kept.front();
+    if (!lane) return;
+    end_turn(*lane);
+    if (lane->gate) settle_tenant(*lane->gate);
   }
 }
 
@@ -88,11 +110,13 @@ void State::settle_tenant(KeyGate& gate) {
   if (gate.waiting > 0) return;
   gate.number = 0;
   if (gate.homed > 0 || queue.next_turn == 0) return;  // order_turns() comes to it
+  if (gate.keeps_turn()) return;
   for (const auto& line : gate.lines) {
     Lane& level = queue.lane(line->priority);
     --queue.tenant_lanes;
     if (--level.turns->lanes > 0) continue;
     if (level.in_ring.linked()) level.in_ring.unlink();
+    if (level.in_kept.linked()) level.in_kept.unlink();
     if (level.in_size.linked()) level.in_size.unlink();
     level.turns.reset();
     level.size = level.turn = 0;
@@ -246,7 +270,8 @@ bool turns_add_up(const Queue& queue) {
             : lane;
     if (!level.turns) return !lane.gate;
     return lane.size == lane.jobs() && lane.in_size.linked() == (lane.jobs() > 0) &&
-           lane.in_ring.linked() == lane.gives();
+           lane.in_ring.linked() == (lane.gives() || lane.in_kept.linked()) &&
+           !(lane.in_kept.linked() && (lane.gives() || level.unread.empty()));
   };
   for (const auto& [name, gate] : queue.gates) {
     if (!gate->is_tenant()) continue;

@@ -6,10 +6,11 @@
 // unless it is known.
 //
 // A lane is in Turns::ring while it has a job that may be leased: its own ones, and the lines of
-// groups whose first job is of its tenant (gate.h). The lease of a job puts its lane to the end,
-// and so does whatever brings a lane back. The number of the turn is stored with the tenant, so a
-// store that is opened anew goes on where it was. A queue without tenants has no Turns. Thread
-// model: as State's, which it is a part of.
+// groups whose first job is of its tenant (gate.h). It stays there while such a line is to be read,
+// which may be one of its own: it would wait for a whole round again. The lease of a job puts its
+// lane to the end, and so does whatever brings a lane back. The number of the turn is stored with
+// the tenant, so a store that is opened anew goes on where it was. A queue without tenants has no
+// Turns. Thread model: as State's, which it is a part of.
 #pragma once
 
 #include <cstdint>

@@ -536,6 +536,41 @@ TEST_F(BackupSim, DamageOfEachFileIsFoundFirst) {
   EXPECT_TRUE(verify_backup(world_.io(), "backup", {}).ok());
 }
 
+// Every checksum is right, and yet records are missing.
+TEST_F(BackupSim, AManifestThatPromisesMoreThanTheLogHas) {
+  make_backup();
+  const std::vector<std::byte> good = world_.disk.read_file("backup/BACKUP");
+  auto decoded = decode_manifest(as_text(good), "backup/BACKUP");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  const auto refuse = [&](const char* what, const BackupManifest& manifest) {
+    SCOPED_TRACE(what);
+    const std::string text = encode_manifest(manifest);
+    const Bytes bytes = as_bytes(text);
+    world_.disk.write_file("backup/BACKUP", {bytes.begin(), bytes.end()});
+    for (const Status& told : {verify_backup(world_.io(), "backup", {}).take_status(),
+                               restore_backup(world_.io(), "backup", "new", {}).take_status()}) {
+      EXPECT_EQ(told.code(), Code::corrupt) << told.message();
+      EXPECT_NE(told.message().find("backup/log"), std::string::npos) << told.message();
+    }
+    EXPECT_FALSE(world_.has("new"));
+  };
+  BackupManifest manifest = *decoded;
+  manifest.last_lsn++;
+  refuse("one record more", manifest);
+  manifest.last_lsn -= 2;
+  refuse("one record less", manifest);
+  manifest = *decoded;
+  ASSERT_TRUE(manifest.files.back().name.starts_with("log/"));
+  const std::string path = "backup/" + manifest.files.back().name;
+  const std::vector<std::byte> segment = world_.disk.read_file(path);
+  world_.disk.remove_file(path);
+  manifest.files.pop_back();
+  refuse("no segment", manifest);
+  world_.disk.write_file(path, segment);
+  world_.disk.write_file("backup/BACKUP", good);
+  EXPECT_TRUE(verify_backup(world_.io(), "backup", {}).ok());
+}
+
 // A file that changes between the check and the copy of it, on a medium that is not at rest.
 TEST_F(BackupSim, AChangeBetweenTheCheckAndTheCopyIsNoticed) {
   make_backup();

@@ -194,6 +194,52 @@ TEST_F(FoundLimits, MissedSlotsDropNothing) {
   EXPECT_EQ(waiting(q), 3u);
 }
 
+// Each queue was held to the quota by itself, so that together they went over it.
+TEST_F(FoundLimits, ATransactionIsHeldToTheQuotaAsAWhole) {
+  ASSERT_TRUE(harness_.close().ok());
+  harness_.options().engine.quota_bytes = 10'000;
+  ASSERT_TRUE(harness_.open().ok());
+  const std::string payload(3'000, 'x');
+  std::vector<TxnOp> ops(4);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    ops[i].kind = TxnOp::Kind::enqueue;
+    if (i % 2 == 0) ops[i].queue = queue(0);
+    if (i % 2 == 1) ops[i].queue = ops[i - 1].queue;
+    ops[i].spec = spec(payload);
+  }
+  std::vector<TxnResult> results(ops.size());
+  size_t failed = 0;
+  CallOptions call;
+  EXPECT_EQ(engine().transact(ops, call, results, failed).code(), Code::full);
+  EXPECT_EQ(failed, 3u);
+  ops.pop_back();
+  EXPECT_TRUE(engine().transact(ops, call, {results.data(), 3}, failed).ok());
+  EXPECT_LE(engine().stats().job_bytes, 10'000u);
+}
+
+// A letter that takes a unique key again was replayed behind younger ones, or not at all.
+TEST_F(FoundLimits, ABulkReplayTakesTheOldestFirstAlsoIfItHasAKey) {
+  const QueueId q = queue(2);
+  ASSERT_EQ(push(q, spec("oldest", KeyRule::until_done, "k")), Code::ok);
+  ASSERT_EQ(push(q, spec("younger")), Code::ok);
+  for (const JobView& job : harness_.lease(q, 2)) {
+    SettleItem fail;
+    fail.kind = SettleKind::fail;
+    fail.id = job.id;
+    fail.generation = job.generation;
+    ASSERT_EQ(harness_.settle(q, fail), Code::ok);
+  }
+  ASSERT_EQ(push(q, spec("waits")), Code::ok);
+  CallOptions call;
+  DeadBulkReport report;
+  EXPECT_EQ(engine().dead_bulk(q, DeadBulk(), call, report).code(), Code::full);
+  EXPECT_EQ(report.changed, 1u);
+  std::vector<std::string> left;
+  for (const JobView& job : harness_.lease(q, 2)) left.push_back(payload_of(job));
+  EXPECT_EQ(left, (std::vector<std::string>{"waits", "oldest"}));
+  harness_.expect_sound();
+}
+
 // A letter that died while the maintenance read others was not noted: its time never came.
 TEST(FoundLimitsOfTheDead, OneThatDiesWhileOthersAreReadGoesInTime) {
   EngineHarness* running = nullptr;

@@ -446,7 +446,8 @@ export declare const constants: Readonly<{
    */
   DEAD_ALL: 1;
   /**
-   * only count
+   * only count; not whether others hold unique keys of theirs, and of `entries` only which are
+   * there
    */
   DEAD_DRY_RUN: 2;
   /**

@@ -341,7 +341,8 @@ DEAD_OLDEST_FIRST = 1
 #: with no other condition: really all dead letters of the queue
 DEAD_ALL = 1
 
-#: only count
+#: only count; not whether others hold unique keys of theirs, and of `entries` only which are
+#: there
 DEAD_DRY_RUN = 2
 
 #: Kinds of keys, for wq_key_holder and wq_key_cancel.

@@ -396,6 +396,37 @@ TEST_P(TenantTest, TheFirstLeaseOfAReplayKnowsAllTurns) {
   harness_.expect_sound();
 }
 
+// The jobs without a tenant wait since the beginning: first one of their own, and when that is gone
+// the one in the group, of which nobody knew that it is theirs before it was read.
+TEST_P(TenantTest, ATurnIsKeptWhileALineIsOnTheDisk) {
+  ASSERT_TRUE(harness_.close().ok());
+  harness_.options().engine.lane_window = 4;
+  harness_.options().engine.memory_budget_bytes = 1;  // everything that may leave memory does
+  ASSERT_TRUE(harness_.open().ok());
+  for (const bool read_ahead : {false, true}) {
+    SCOPED_TRACE(read_ahead);
+    const QueueId q = harness_.queue(read_ahead ? "read" : "unread");
+    push(q, "a0", {"A"});
+    push(q, "g0", {"B", "g"});
+    const JobId gone = push(q, "gone", {});
+    push(q, "g1", {"", "g"});
+    EXPECT_EQ(take(q, 2), "a0 g0");
+    checkpoint();
+    ASSERT_EQ(settle(q, "g0"), Code::ok);  // the group has a slot for g1, which is on the disk only
+    CallOptions call;
+    ASSERT_TRUE(engine().cancel(q, gone, call).ok());
+    push(q, "a1", {"A"});
+    harness_.expect_sound();
+    if (read_ahead) {  // which is no record
+      checkpoint();
+      harness_.tick();
+      reopen();
+    }
+    EXPECT_EQ(take(q, 2), "g1 a1");
+    harness_.expect_sound();
+  }
+}
+
 // The second job of the group is another tenant's, and was left to the disk: the turn is known all
 // the same, and the many jobs of the tenant before it are no reason to wait.
 TEST_P(TenantTest, TheTurnOfAJobOfAGroupIsKnownBeforeItIsRead) {

@@ -281,6 +281,21 @@ TEST_P(ThrottleTest, ExactOverClockSteps) {
   }
 }
 
+// The key was judged by the time before the step, which is behind the whole cool-down.
+TEST_P(ThrottleTest, AKeyThatCoolsSinceAStepBackIsShut) {
+  const QueueId q = queue({1, 10'000, 20'000});
+  for (const char* payload : {"1", "2"}) push(q, payload, "k");
+  const JobView job = lease_one(q);
+  harness_.clock().step_wall(-40'000);
+  EXPECT_EQ(nack(q, job), Code::ok);
+  EXPECT_EQ(take(q), "");
+  harness_.advance(19'999);
+  EXPECT_EQ(take(q), "");
+  harness_.advance(1);
+  EXPECT_EQ(take(q), "2 1");
+  harness_.expect_sound();
+}
+
 // The exception comes later than any lease, so the first lease after the step is no earlier than
 // the last one was, and the clock went back all the same.
 TEST_P(ThrottleTest, AStepBackBehindTheExceptionCountsToo) {

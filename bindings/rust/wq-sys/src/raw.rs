@@ -344,7 +344,8 @@ pub const WQ_DEAD_OLDEST_FIRST: u32 = 1;
 /// with no other condition: really all dead letters of the queue
 pub const WQ_DEAD_ALL: u32 = 1;
 
-/// only count
+/// only count; not whether others hold unique keys of theirs, and of `entries` only which are
+/// there
 pub const WQ_DEAD_DRY_RUN: u32 = 2;
 
 /// Kinds of keys, for wq_key_holder and wq_key_cancel.
@@ -726,7 +727,7 @@ pub struct wq_error {
     pub flags: u32,
     /// byte offset in the file that the message names, else 0
     pub offset: u64,
-    /// one line, UTF-8, always ends with NUL
+    /// one line, UTF-8, always ends with NUL; long paths lose their middle
     pub message: [c_char; 232],
 }
 
@@ -7314,7 +7315,9 @@ extern "C" {
         err: *mut wq_error,
     ) -> i32;
 
-    /// Check the backup in `directory`: it is complete, and each byte is as it was written.
+    /// Check the backup in `directory`: it is complete, each byte is as it was written, and the
+    /// log in
+    /// it has every record up to report->lsn.
     /// Reads only. `report` may be NULL.
     ///
     /// Returns: WQ_OK; WQ_CANCELLED; WQ_E_INVALID, WQ_E_TOO_LARGE, WQ_E_UNSUPPORTED,
