@@ -160,17 +160,22 @@ std::string compare_queue(Engine& engine, QueueId id, Model& model, Now now,
 
 }  // namespace
 
-std::string compare_dead(Engine& engine, QueueId id, Model& model, Now now, DeadQuery query) {
-  const Queue& queue = model.queues.at(id);
-  const std::string what = "dead letters of '" + queue.name + "': ";
-  std::vector<JobId> expected = queue.dead;
-  if (!query.oldest_first) std::reverse(expected.begin(), expected.end());
-  std::erase_if(expected, [&](JobId job_id) {
+std::vector<JobId> dead_by(const Queue& queue, const DeadQuery& query) {
+  std::vector<JobId> wanted = queue.dead;
+  std::erase_if(wanted, [&](JobId job_id) {
     const Job& job = queue.jobs.at(job_id);
     return (query.reason != DeadReason::none && job.reason != query.reason) ||
            (query.from_ms != 0 && job.since_ms < query.from_ms) ||
            (query.until_ms != 0 && job.since_ms >= query.until_ms);
   });
+  return wanted;
+}
+
+std::string compare_dead(Engine& engine, QueueId id, Model& model, Now now, DeadQuery query) {
+  const Queue& queue = model.queues.at(id);
+  const std::string what = "dead letters of '" + queue.name + "': ";
+  std::vector<JobId> expected = dead_by(queue, query);
+  if (!query.oldest_first) std::reverse(expected.begin(), expected.end());
   size_t listed = 0;
   for (;;) {
     const Result<DeadPage> page = engine.dead_list(id, query);

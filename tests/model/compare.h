@@ -19,6 +19,8 @@ struct CompareOptions {
 // Every queue, count, total, configuration, job and dead letter.
 std::string compare_state(Engine& engine, Model& model, Now now, const CompareOptions& options);
 
+// Those that a query wants, the oldest first.
+std::vector<JobId> dead_by(const Queue& queue, const DeadQuery& query);
 // The dead letters that a query must list, in order, through all pages.
 std::string compare_dead(Engine& engine, QueueId id, Model& model, Now now, DeadQuery query);
 

@@ -59,14 +59,18 @@ std::string walk_lease(const Model& model, std::span<const QueueId> from, size_t
     return std::find_if(overlapped.begin(), overlapped.end(),
                         [&](const Pick& each) { return each.id == pick.id; }) != overlapped.end();
   };
+  const auto goes = [&](const Candidate& each) { return each.blocked && is_overlapped(each.pick); };
   while (walk->leased.size() < most) {
-    const std::vector<Candidate> next = scratch.next(queues, now);
-    if (next.empty()) break;
+    std::vector<Candidate> next = scratch.next(queues, now);
     const size_t taken = walk->leased.size();
-    // Those come before the first job that is handed out.
-    const auto guarded = std::find_if(next.begin(), next.end(), [&](const Candidate& each) {
-      return each.blocked && taken == 0 && is_overlapped(each.pick);
-    });
+    // Those go before the first job is handed out, several of a queue by one record, and what that
+    // brings to another queue comes behind them.
+    if (taken == 0 && !walk->overlapped.empty()) {
+      std::vector<Candidate> more = scratch.next({walk->overlapped.back().queue}, now);
+      if (std::any_of(more.begin(), more.end(), goes)) next = std::move(more);
+    }
+    if (next.empty()) break;
+    const auto guarded = taken == 0 ? std::find_if(next.begin(), next.end(), goes) : next.end();
     const auto wanted = std::find_if(next.begin(), next.end(), [&](const Candidate& each) {
       return !each.blocked && taken < jobs.size() && jobs[taken].id == each.pick.id;
     });

@@ -42,6 +42,7 @@ HarnessOptions Runner::harness_options(const Setting& setting) {
   engine.spare_segments = setting.spare_segments;
   engine.payload_bytes_max = 8192;
   engine.disk_reserve_bytes = 0;
+  engine.quota_bytes = uint64_t{setting.quota_kib} << 10;
   return options;
 }
 
@@ -152,6 +153,7 @@ std::string Runner::step(const Op& op) {
     case OpKind::dead_list:
     case OpKind::dead_replay:
     case OpKind::dead_remove:
+    case OpKind::dead_many:
     case OpKind::lease:
     case OpKind::confirm:
     case OpKind::extend:

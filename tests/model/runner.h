@@ -31,7 +31,8 @@ namespace wq::model {
   X(drop_cut_a_chain) X(dropped_of_a_tenant) X(taken_up_to_the_limit) X(taken_up_to_a_batch) \
   X(debounced_in_full_queue) X(txn_met_full_queue) X(replay_met_full_queue) \
   X(brought_over_limit) X(slot_waited_for_room) X(slot_dropped_a_job) X(dead_over_count) \
-  X(dead_over_age)
+  X(dead_over_age) X(dead_changed_in_bulk) X(bulk_met_holder) \
+  X(store_at_quota) X(txn_met_quota)
 // clang-format on
 
 // States that are hard to reach, counted: a test proves by them that it went there.

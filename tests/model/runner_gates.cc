@@ -162,22 +162,18 @@ std::string Runner::account_gates(std::span<const QueueId> from, Lsn before, uin
     scratch.queues[id].config = live_.queues.at(id).config;
     if (scratch.rebase(id, at)) ahead.push_back(id);
   }
-  const Lsn last = last_lsn();
-  Lsn lsn = last - ahead.size() - leases;
-  if (overlapped.empty()) {
-    WQ_SAME_OR_SAY(account_due(before, ahead.size() + leases));
-  } else {  // nothing was due: settle_guards()
-    const uint64_t records = lsn - before;
-    if (records == 0 || records > overlapped.size()) {
-      return differ("records of jobs that found their group full", records, overlapped.size());
-    }
-    lsn = before;
+  note_rare(Rare::rate_rebased, ahead.size());
+  const Lsn last = last_lsn() - leases;
+  *first_guarded = before + ahead.size() + 1;
+  if (overlapped.empty()) return account_due(before, leases, ahead);
+  // Nothing was due: settle_guards().
+  const uint64_t records = last - ahead.size() - before;
+  if (records == 0 || records > overlapped.size()) {
+    return differ("records of jobs that found their group full", records, overlapped.size());
   }
   for (const QueueId id : ahead) {
-    note_rare(Rare::rate_rebased);
-    changed(++lsn, [id, at](Model& model) { model.rebase(id, at); });
+    changed(++before, [id, at](Model& model) { model.rebase(id, at); });
   }
-  *first_guarded = lsn + 1;
   return {};
 }
 

@@ -91,7 +91,7 @@ class Runner {
   std::string settle_time();
   std::string pass_time(int64_t ms);
   std::string await_due(Lsn before);
-  std::string account_due(Lsn before, uint64_t other_records);
+  std::string account_due(Lsn before, uint64_t leases, const std::vector<QueueId>& ahead = {});
   bool order_is_open(Now at);
 
   // ---- stopping (runner_crash.cc)
@@ -131,8 +131,6 @@ class Runner {
   std::string enqueue_many(Prng& dice);
   std::string cancel(Prng& dice);
   std::string get(Prng& dice);
-  std::string dead_list(Prng& dice);
-  std::string change_dead(Prng& dice, bool replay);
   std::string lease(Prng& dice);
   std::string take_leased(std::span<const QueueId> from, const LeaseRequest& request,
                           const CallOptions& call, const std::vector<JobView>& jobs,
@@ -155,6 +153,17 @@ class Runner {
   Code expected_enqueue(QueueId id, std::span<const Spec> specs, bool partial, Coming& coming);
   void told_of_holder(const CallOptions& call, Durability standard, Lsn last);
   std::string new_job(QueueId queue, JobId id, const Spec& spec);
+
+  // ---- dead letters (runner_dead.cc)
+  DeadQuery any_dead_query(Prng& dice);
+  Token any_dead(QueueId queue, Prng& dice);
+  std::string dead_list(Prng& dice);
+  std::string change_dead(Prng& dice, bool replay);
+  std::vector<JobId> wanted_dead(QueueId id, const DeadBulk& bulk);
+  Code plan_dead(QueueId id, const DeadBulk& bulk, std::vector<JobId>* changed);
+  std::string change_many_dead(Prng& dice);
+  std::string changed_dead(QueueId id, bool remove, Lsn before, Lsn last,
+                           const std::vector<JobId>& letters);
 
   // ---- groups, rates, turns (runner_gates.cc)
   std::string step_gates(const Op& op, Prng& dice);
@@ -203,13 +212,18 @@ class Runner {
   // ---- limits of queues (runner_limits.cc)
   std::string limit_config(Prng& dice);
   uint64_t size_of(const Spec& spec);
+  bool counts_bytes(const Queue& queue) const {
+    return queue.config.max_bytes != 0 || setting_.quota_kib != 0;
+  }
+  bool is_over_quota(const std::map<QueueId, Intake>& coming) const;
   void learn_sizes(QueueId queue);
   Intake intake_of(QueueId queue, std::span<const Spec> specs, const Coming& coming);
+  Code admit(QueueId queue, const Intake& in, Coming& coming);
   Code find_room(QueueId queue, std::span<const Spec> specs, bool partial, Coming& coming);
   std::string came_in(QueueId id, Lsn lsn, Lsn before, const std::vector<JobId>& ids,
                       const std::vector<Spec>& taken, Coming& coming);
   std::string learn_dropped(QueueId queue, Coming& coming);
-  bool has_room_for_replay(QueueId queue, JobId job);
+  bool has_room_for_replay(const Model& model, QueueId queue, JobId job);
   void note_full(const Queue& queue, Code code);
   void note_dropped(QueueId queue, const std::vector<JobId>& dropped);
   std::string at_rest();
@@ -314,6 +328,7 @@ class Runner {
   QueueId probe_ = 0;  // with threads: an empty queue, to lease from when time has passed
   uint64_t made_ = 0;
   Sizes sizes_;                    // of jobs, as the engine told them
+  uint64_t stored_bytes_ = 0;      // of all jobs, before the call
   int64_t wall_max_ms_ = 0;        // the latest that the wall clock has been
   uint64_t checkpoints_seen_ = 0;  // when the operation began
   ResidencyStats residency_;

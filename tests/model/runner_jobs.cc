@@ -1,4 +1,4 @@
-// The runner's operations on jobs that nobody holds: enqueue, cancel, get, dead letters.
+// The runner's operations on jobs that nobody holds: enqueue, cancel, get.
 #include <algorithm>
 
 #include "model/engine_spec.h"
@@ -28,6 +28,8 @@ std::string Runner::step_job(const Op& op, Prng& dice) {
       return change_dead(dice, true);
     case OpKind::dead_remove:
       return change_dead(dice, false);
+    case OpKind::dead_many:
+      return change_many_dead(dice);
     case OpKind::lease:
       return lease(dice);
     case OpKind::confirm:
@@ -61,7 +63,7 @@ Spec Runner::random_spec(Prng& dice, const Queue* queue) {
   if (queue && setting_.gates != 0) add_gates(dice, spec);
   if (setting_.flows != 0) add_flows(dice, spec);
   // The size of one with a chain is not known beforehand.
-  if (queue && queue->config.max_bytes != 0) spec.flow.chain.clear();
+  if (queue && counts_bytes(*queue)) spec.flow.chain.clear();
   return spec;
 }
 
@@ -258,69 +260,6 @@ std::string Runner::get(Prng& dice) {
   const Code expected = is_entry ? Code::ok : Code::stale;
   const Code got = engine().dead_get(id, entry).status().code();
   return got == expected ? std::string() : wrong_code("dead_get", got, expected);
-}
-
-std::string Runner::dead_list(Prng& dice) {
-  const QueueId id = any_queue(dice);
-  DeadQuery query;
-  query.limit = static_cast<uint32_t>(1 + dice.below(12));
-  query.oldest_first = dice.below(2) == 0;
-  if (dice.below(2) == 0) query.reason = static_cast<DeadReason>(dice.below(9));
-  if (dice.below(3) == 0) query.from_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
-  if (dice.below(3) == 0) query.until_ms = std::max<int64_t>(0, now().wall_ms - any_ms(dice));
-  if (live_.find(id)) return compare_dead(engine(), id, live_, now(), query);
-  const Code got = engine().dead_list(id, query).status().code();
-  return got == Code::not_found ? std::string() : wrong_code("gone", got, Code::not_found);
-}
-
-std::string Runner::change_dead(Prng& dice, bool replay) {
-  const QueueId id = any_queue(dice);
-  Known known = any_job(id, dice);
-  if (Queue* queue = live_.find(id); queue && !queue->dead.empty() && dice.below(4) != 0) {
-    known.id = queue->dead[dice.below(queue->dead.size())];
-    known.generation = queue->jobs.at(known.id).generation;
-  }
-  if (dice.below(8) == 0) known.generation += dice.below(3) - 1;
-  const Job* job = live_.find(id, known.id);
-  if (job) WQ_SAME_OR_SAY(learn_keys(id, job->spec.keys));
-  learn_sizes(id);
-  Code expected = Code::ok;
-  if (!job) {
-    expected = Code::not_found;
-  } else if (job->state != JobState::dead || job->generation != known.generation) {
-    expected = Code::stale;
-  } else if (replay && job->spec.keys.rule == KeyRule::until_done &&
-             live_.holder(KeyName{id, KeyKind::unique, job->spec.keys.key}, now()) != 0) {
-    expected = Code::duplicate;
-    note_rare(Rare::replay_met_holder);
-  } else if (replay && live_.is_cancelled(job->spec.flow.batch)) {
-    expected = Code::conflict;
-  } else if (replay && !has_room_for_replay(id, known.id)) {
-    expected = Code::full;
-  }
-  CallOptions call = make_call(dice);
-  const EngineStats before = engine().stats();
-  const Token entry{known.id, known.generation};
-  const Status status =
-      replay ? engine().dead_replay(id, entry, call) : engine().dead_remove(id, entry, call);
-  if (status.code() != expected) return wrong_code("dead letter", status.code(), expected);
-  if (expected != Code::ok) return expect_written(before.last_lsn, 0);
-  if (engine().stats().resident_jobs > before.resident_jobs) note_rare(Rare::cold_dead_replay);
-  acknowledged(call, Durability::power);
-  Generation fresh = 0;
-  if (replay) {
-    fresh = engine().get(id, known.id).value().generation;
-    if (fresh <= max_generation_) return "a replay has a generation that was used before";
-    max_generation_ = fresh;
-  }
-  changed(call.lsn, [=, job_id = known.id, at = now()](Model& model) {
-    if (replay) {
-      model.replay(id, job_id, fresh, at);
-    } else {
-      model.remove_dead(id, job_id, at);
-    }
-  });
-  return expect_written(before.last_lsn, 1);
 }
 
 }  // namespace wq::model

@@ -83,8 +83,9 @@ uint64_t Runner::size_of(const Spec& spec) {
 
 // Before a call that may drop some of them.
 void Runner::learn_sizes(QueueId id) {
+  stored_bytes_ = engine().stats().job_bytes;
   const Queue* queue = live_.find(id);
-  if (!queue || queue->config.max_bytes == 0) return;
+  if (!queue || !counts_bytes(*queue)) return;
   for (const auto& [job, known] : queue->jobs) {
     if (sizes_.contains(job)) continue;
     const Result<JobView> view = engine().get(id, job);
@@ -97,7 +98,7 @@ void Runner::learn_sizes(QueueId id) {
 // Of the jobs that meet no holder. One that a debounced job takes the place of makes room for it,
 // also if it came in by the same call.
 Intake Runner::intake_of(QueueId queue, std::span<const Spec> specs, const Coming& coming) {
-  const bool sized = live_.find(queue)->config.max_bytes != 0;
+  const bool sized = counts_bytes(*live_.find(queue));
   Intake in;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (coming.holders[i]) continue;
@@ -113,12 +114,29 @@ Intake Runner::intake_of(QueueId queue, std::span<const Spec> specs, const Comin
   return in;
 }
 
+// The store with what comes to each queue. What is dropped for it makes no room here.
+bool Runner::is_over_quota(const std::map<QueueId, Intake>& coming) const {
+  if (setting_.quota_kib == 0) return false;
+  int64_t bytes = static_cast<int64_t>(stored_bytes_);
+  for (const auto& [id, in] : coming) {
+    bytes += static_cast<int64_t>(in.bytes);
+    for (const JobId job : in.replaced) bytes -= static_cast<int64_t>(sizes_.at(job));
+  }
+  return bytes > int64_t{setting_.quota_kib} << 10;
+}
+
+Code Runner::admit(QueueId id, const Intake& in, Coming& coming) {
+  if (!is_over_quota({{id, in}})) return live_.admit(*live_.find(id), in, sizes_, &coming.dropped);
+  note_rare(Rare::store_at_quota);
+  return Code::full;
+}
+
 // All of them, or if asked those before the first that there is no room for.
 Code Runner::find_room(QueueId id, std::span<const Spec> specs, bool partial, Coming& coming) {
   const Queue& queue = *live_.find(id);
-  if (queue.config.max_depth == 0 && queue.config.max_bytes == 0) return Code::ok;
+  if (queue.config.max_depth == 0 && !counts_bytes(queue)) return Code::ok;
   const Intake all = intake_of(id, specs, coming);
-  Code code = live_.admit(queue, all, sizes_, &coming.dropped);
+  Code code = admit(id, all, coming);
   if (code == Code::ok && !all.replaced.empty() && queue.config.max_depth != 0) {
     const uint64_t waiting = queue.count(JobState::ready) + queue.count(JobState::delayed);
     if (waiting >= queue.config.max_depth) note_rare(Rare::debounced_in_full_queue);
@@ -130,7 +148,7 @@ Code Runner::find_room(QueueId id, std::span<const Spec> specs, bool partial, Co
   for (; coming.good < specs.size(); ++coming.good) {
     if (coming.holders[coming.good]) continue;  // brings nothing
     const Intake some = intake_of(id, specs.first(coming.good + 1), coming);
-    code = live_.admit(queue, some, sizes_, &coming.dropped);
+    code = admit(id, some, coming);
     if (code != Code::ok) break;
   }
   coming.refusal = code;
@@ -139,13 +157,13 @@ Code Runner::find_room(QueueId id, std::span<const Spec> specs, bool partial, Co
   return Code::ok;
 }
 
-bool Runner::has_room_for_replay(QueueId id, JobId job) {
-  const Queue& queue = *live_.find(id);
+bool Runner::has_room_for_replay(const Model& model, QueueId id, JobId job) {
+  const Queue& queue = model.queues.at(id);
   const bool sized = queue.config.max_bytes != 0;
   Intake in;
   in.add(sized ? sizes_.at(job) : 0);
   std::vector<JobId> dropped;
-  const Code code = live_.admit(queue, in, sizes_, &dropped);
+  const Code code = model.admit(queue, in, sizes_, &dropped);
   if (code == Code::ok && dropped.empty()) return true;
   note_rare(Rare::replay_met_full_queue);
   return false;

@@ -102,9 +102,11 @@ std::string Runner::settle_time() {
   return at_rest();
 }
 
-// After a call that works off what is due and wrote `other_records` behind it. Leases are always in
-// memory and go first, in one record. Of the rest it is learned how far it has come (see DueWork).
-std::string Runner::account_due(Lsn before, uint64_t other_records) {
+// After a call that works off what is due and wrote `leases` records behind it. Leases that ran out
+// are always in memory and go first, in one record. Of the rest it is learned how far it has come
+// (see DueWork). `ahead`: queues whose rates were rebased meanwhile, with a record for each, before
+// or behind what was only in the store.
+std::string Runner::account_due(Lsn before, uint64_t leases, const std::vector<QueueId>& ahead) {
   const Now at = now();
   Lsn lsn = before;
   std::vector<Pick> expired = live_.expired(at.run_ms);
@@ -120,16 +122,31 @@ std::string Runner::account_due(Lsn before, uint64_t other_records) {
     changed(++lsn, [expired, at](Model& model) { model.expire(expired, at); });
     note_rare(Rare::died_by_expiry, live_.count(JobState::dead) - dead);
   }
-  const Lsn last = last_lsn() - other_records;
+  const Lsn last = last_lsn() - leases;
   const DueWork work = due_work(engine(), live_, at);
   note_due(work, at);
-  if (work.any() && last > lsn) {
-    changed(Entry{
-        .first = lsn + 1,
-        .last = last,
-        .change = [work, at](Model& model) { work.apply(model, at); },
-        .part = [at](Model& model, Engine& of) { due_work(of, model, at).apply(model, at); }});
+  const auto rebase = [ahead, at](Model& model) {
+    for (const QueueId id : ahead) model.rebase(id, at);
+  };
+  if (work.any() && last > lsn + ahead.size()) {
+    changed(Entry{.first = lsn + 1,
+                  .last = last,
+                  .change =
+                      [=](Model& model) {
+                        work.apply(model, at);
+                        rebase(model);
+                      },
+                  .part =
+                      [=](Model& model, Engine& of) {
+                        const DueWork done = due_work(of, model, at);
+                        if (!done.any()) rebase(model);  // some record there is
+                        done.apply(model, at);
+                      }});
     lsn = last;
+  } else {
+    for (const QueueId id : ahead) {
+      changed(++lsn, [id, at](Model& model) { model.rebase(id, at); });
+    }
   }
   if (last > lsn && may_have_kept_house()) return {};
   WQ_SAME("newest log record", last, lsn);

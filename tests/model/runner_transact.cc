@@ -101,7 +101,7 @@ Code Runner::txn_code(TxnPlan& plan, size_t i) {
 Code Runner::txn_room(TxnPlan& plan, size_t i) {
   const TxnPlan::Asked& asked = plan.asked[i];
   const Queue& queue = *live_.find(asked.queue);
-  const bool sized = queue.config.max_bytes != 0;
+  const bool sized = counts_bytes(queue);
   Intake& in = plan.intakes[asked.queue];
   in.add(sized ? size_of(asked.spec) : 0);
   if (const std::optional<Holder>& before = plan.keys.replaced(); before && !before->fresh) {
@@ -109,6 +109,10 @@ Code Runner::txn_room(TxnPlan& plan, size_t i) {
   } else if (before) {
     --in.jobs;
     in.bytes -= sized ? size_of(plan.asked[before->index].spec) : 0;
+  }
+  if (is_over_quota(plan.intakes)) {
+    note_rare(Rare::txn_met_quota);
+    return Code::full;
   }
   std::vector<JobId> dropped;
   Code code = live_.admit(queue, in, sizes_, &dropped);

@@ -31,6 +31,7 @@ uint32_t base_weight(OpKind kind) {
     case OpKind::get:
     case OpKind::cancel:
     case OpKind::dead_replay:
+    case OpKind::dead_many:
     case OpKind::checkpoint:
     case OpKind::configure:
     case OpKind::reprioritise:
@@ -73,6 +74,7 @@ bool possible(OpKind kind, const Setting& setting) {
     case OpKind::cut:
       return setting.store == on_memory && !setting.threads;
     case OpKind::tick:
+    case OpKind::dead_many:  // several records: others might come in between
       return !setting.threads;
     case OpKind::poll:
       return setting.completions != 0;
@@ -104,7 +106,7 @@ bool possible(OpKind kind, const Setting& setting) {
     case OpKind::history:
       return uses(setting, flow_history);
     case OpKind::limit_config:
-      return setting.limits != 0;
+      return (setting.limits & ~limit_quota) != 0;
     case OpKind::cron_put:
     case OpKind::cron_remove:
     case OpKind::cron_pause:
@@ -124,6 +126,7 @@ uint32_t pick_one(Prng& prng, std::initializer_list<uint32_t> of) {
 uint32_t limits_for(const Setting& setting, uint32_t wanted) {
   const bool tenants = (setting.gates & gate_tenants) != 0;
   if (uses(setting, flow_cron) || tenants) wanted &= ~limit_bytes;
+  if (uses(setting, flow_cron) || setting.threads) wanted &= ~limit_quota;
   if (tenants && uses(setting, flow_cron | flow_batches)) wanted &= ~limit_depth;
   if (setting.threads) wanted &= ~limit_dead;  // the maintenance drops them whenever it likes
   return wanted;
@@ -154,6 +157,7 @@ Setting make_setting(Prng& prng, std::optional<uint32_t> store) {
   if (out.gates != 0 && out.threads) out.flows &= flow_limits | flow_history;
   if (prng.below(2) == 0) {
     out.limits = limits_for(out, static_cast<uint32_t>(1 + prng.below(limit_all)));
+    if (out.limits & limit_quota) out.quota_kib = pick_one(prng, {2, 8, 32, 128});
   }
   // The model looks at each job for each job that is handed out.
   if (out.gates != 0) out.many_max = std::min<uint32_t>(out.many_max, 20);

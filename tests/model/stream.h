@@ -19,7 +19,8 @@ namespace wq::model {
 #define WQ_MODEL_FLOW_OPS(X) \
   X(key_holder) X(key_cancel) X(key_release) X(progress) X(flow_config) X(batch_create) \
   X(batch_seal) X(batch_cancel) X(batch_read) X(kv_put) X(kv_add) X(kv_erase) X(kv_read) \
-  X(lock) X(transact) X(history) X(cron_put) X(cron_remove) X(cron_pause) X(limit_config)
+  X(lock) X(transact) X(history) X(cron_put) X(cron_remove) X(cron_pause) X(limit_config) \
+  X(dead_many)
 // clang-format on
 
 // X(name): the name is also the text form.
@@ -69,7 +70,13 @@ enum FlowChoice : uint32_t {
   flow_all = 127,
 };
 // Bits of Setting::limits: what queues are bounded by.
-enum LimitChoice : uint32_t { limit_depth = 1, limit_bytes = 2, limit_dead = 4, limit_all = 7 };
+enum LimitChoice : uint32_t {
+  limit_depth = 1,
+  limit_bytes = 2,
+  limit_dead = 4,
+  limit_quota = 8,  // of the store; the others are of queues
+  limit_all = 15,
+};
 enum CheckpointChoice : uint32_t { checkpoint_by_pressure, checkpoint_each_op };
 
 // X(name, default). All fields are uint32_t.
@@ -80,7 +87,7 @@ enum CheckpointChoice : uint32_t { checkpoint_by_pressure, checkpoint_each_op };
       X(dirty_jobs_max, 100000) X(segment_kib, 256) X(spare_segments, 0) X(queues, 1)          \
           X(priorities, 1) X(payload_max, 32) X(time_scale_ms, 1000) X(many_max, 8)            \
               X(completions, 0) X(weak_levels, 0) X(expire_at_open, 0) X(gates, 0) X(flows, 0) \
-                  X(limits, 0)
+                  X(limits, 0) X(quota_kib, 0)
 struct Setting {
 #define X(name, standard) uint32_t name = standard;
   WQ_MODEL_SETTING(X)

@@ -819,6 +819,11 @@ void SimDisk::stop_after(uint64_t count) {
   state_->stop_after = count;
 }
 
+bool SimDisk::has_stopped() const {
+  MutexLock lock(state_->mutex);
+  return state_->stopped();
+}
+
 void SimDisk::start_recording() {
   auto start = std::make_unique<SimState>(1);
   MutexLock lock(state_->mutex);

@@ -123,6 +123,7 @@ class SimDisk {
   // From event `count` on nothing happens any more and every call fails with EIO, as if the machine
   // had stopped there.
   void stop_after(uint64_t count);
+  bool has_stopped() const;
   void start_recording();
   // Of the kinds, places and lengths of all recorded events; of the bytes only outside of RocksDB's
   // directories, whose files hold random session ids.

@@ -154,9 +154,16 @@ class RandomFile final : public rocksdb::FSRandomAccessFile {
   mutable OpenFile file_ WQ_GUARDED_BY(mutex_);
 };
 
+// When the machine has stopped nobody sees what RocksDB still does in memory, and a table whose
+// barrier fails would end the test: RocksDB 7.8 asserts that each table of a compaction that failed
+// has a key (SubcompactionState::SmallestUserKey), also one that was to be left out as empty.
 class WritableFile final : public rocksdb::FSWritableFile {
  public:
-  WritableFile(OpenFile file, uint64_t bytes) : file_(std::move(file)), bytes_(bytes) {}
+  WritableFile(OpenFile file, uint64_t bytes, const SimDisk& disk)
+      : file_(std::move(file)),
+        bytes_(bytes),
+        disk_(disk),
+        is_table_(file_.file().path().ends_with(".sst")) {}
   using FSWritableFile::Append;
   IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
     const IOStatus status = file_.write(bytes_, data);
@@ -171,7 +178,8 @@ class WritableFile final : public rocksdb::FSWritableFile {
   IOStatus Close(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus Sync(const IOOptions&, IODebugContext*) override {
-    return file_.sync(IoKind::fdatasync);
+    const IOStatus status = file_.sync(IoKind::fdatasync);
+    return is_table_ && disk_.has_stopped() ? IOStatus::OK() : status;
   }
   IOStatus Fsync(const IOOptions&, IODebugContext*) override { return file_.sync(IoKind::write); }
   uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return bytes_; }
@@ -182,6 +190,8 @@ class WritableFile final : public rocksdb::FSWritableFile {
  private:
   OpenFile file_;
   uint64_t bytes_;
+  const SimDisk& disk_;
+  const bool is_table_;
 };
 
 class Directory final : public rocksdb::FSDirectory {
@@ -371,7 +381,7 @@ class SimRocks::Files final : public rocksdb::FileSystem {
     if (empty && size.value() > 0) {
       if (const Status cut = file.value().file().resize(0); !cut.ok()) return to_rocks(cut);
     }
-    out->reset(new WritableFile(std::move(file).value(), empty ? 0 : size.value()));
+    out->reset(new WritableFile(std::move(file).value(), empty ? 0 : size.value(), disk_));
     return IOStatus::OK();
   }
 
