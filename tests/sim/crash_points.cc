@@ -143,6 +143,7 @@ Result<std::unique_ptr<Engine>> CrashPoints::open(Machine& machine, Io& io) {
   EngineOptions options = script_.engine_options();
   options.directory = "store";
   options.threads = false;
+  options.quota_bytes = 0;  // it would refuse what is enqueued afterwards
   Environment environment;
   environment.io = &io;
   environment.clock = &clock_;
