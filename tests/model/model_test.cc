@@ -94,7 +94,8 @@ bool is_by_luck(Rare rare) {
          rare == Rare::torn_tail || rare == Rare::drop_ended_a_batch ||
          rare == Rare::drop_cut_a_chain || rare == Rare::slot_dropped_a_job ||
          rare == Rare::slot_waited_for_room || rare == Rare::debounced_in_full_queue ||
-         rare == Rare::txn_met_full_queue || rare == Rare::bulk_met_holder;
+         rare == Rare::txn_met_full_queue || rare == Rare::bulk_met_holder ||
+         rare == Rare::txn_met_quota;
 }
 
 TEST(Model, SimulatedDisk) {
