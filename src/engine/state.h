@@ -274,7 +274,6 @@ class State {
   void note_tenant(Lane& line, const Job& job);
   void note_stored(Lane& line, const Job& job);
   void settle_unread(Lane& line);
-  static void end_turn(Lane& lane);
   void end_kept_turns(Queue& queue, uint8_t priority);
   void settle_line(KeyGate& gate, Lane& line, bool open);
   void settle_home(Queue& queue, Lane& lane);

@@ -41,14 +41,13 @@ void State::settle_turn(Queue& queue, Lane& lane) {
     if (lane.in_kept.linked()) lane.in_kept.unlink();
     if (!lane.in_ring.linked()) give_turn(queue, lane);
   } else if (lane.in_ring.linked() && !lane.in_kept.linked()) {
-    turns.kept.push_back(&lane);
-    if (queue.lane(lane.priority).unread.empty() || WQ_PLANTED(turn_lost_unread)) end_turn(lane);
+    const bool some_unread = !queue.lane(lane.priority).unread.empty();
+    if (some_unread && !WQ_PLANTED(turn_lost_unread)) {
+      turns.kept.push_back(&lane);
+    } else {
+      lane.in_ring.unlink();
+    }
   }
-}
-
-void State::end_turn(Lane& lane) {
-  lane.in_kept.unlink();
-  lane.in_ring.unlink();
 }
 
 bool KeyGate::keeps_turn() const {
@@ -62,7 +61,8 @@ void State::end_kept_turns(Queue& queue, uint8_t priority) {
   while (level.turns && level.unread.empty()) {
     Lane* lane = level.turns->kept.front();
     if (!lane) return;
-    end_turn(*lane);
+    lane->in_kept.unlink();
+    lane->in_ring.unlink();
     if (lane->gate) settle_tenant(*lane->gate);
   }
 }
