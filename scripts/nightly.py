@@ -98,7 +98,7 @@ TSAN = dict(THREADS, TSAN_OPTIONS="halt_on_error=1:suppressions=tests/tsan.supp"
 JOBS = (
     Job("sim", "release", "power cuts at every event of the simulated disk",
         program("release", "sim_crash_points_test"), parts=3, env=LONG,
-        figures=(("crash states", r"^(\d+) crash states"),)),
+        figures=(("crash states", r"^all: \d+ images, (\d+) states"),)),
     Job("kills", "release", "kill -9 of a working process",
         program("release", "crash_test"), parts=5,
         figures=(("kills", r"^ *(\d+) kills while"), ("violations", r"^ *(\d+) violations"))),
