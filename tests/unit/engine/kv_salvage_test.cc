@@ -1,5 +1,5 @@
 // Salvage of kv rows: those of the checkpoint with what the log says over them, and all rows around
-// a damaged block.
+// a damaged block. And of a store into which an import was killed.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -170,6 +170,17 @@ TEST_F(KvSalvage, TablesOfTwoCheckpointsWithoutAManifest) {
   for (const auto& [key, value] : found) {
     ASSERT_TRUE(value == "ax" || value == "bx") << key << " " << value;
   }
+}
+
+// No checkpoint knows of the import, only the log.
+TEST_F(KvSalvage, AnImportThatWasKilledIsTold) {
+  CallOptions call;
+  call.durability = static_cast<uint32_t>(Durability::power);
+  ASSERT_TRUE(harness_.engine().import_begin(1, 1, call).ok());
+  stop();
+  std::string told;
+  EXPECT_TRUE(salvage(told).empty());
+  EXPECT_NE(told.find("import: an import into this store was not finished"), told.npos) << told;
 }
 
 }  // namespace
