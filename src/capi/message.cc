@@ -53,11 +53,8 @@ size_t size_with(std::string_view text, size_t word_max) {
 
 void copy_message(char* out, size_t room, std::string_view text) noexcept {
   size_t left = room - 1;
-  size_t word_max = std::max(text.size(), word_bytes_min);
-  if (text.size() > left) {
-    word_max = std::max(left, word_bytes_min);
-    while (word_max > word_bytes_min && size_with(text, word_max) > left) word_max--;
-  }
+  size_t word_max = std::max(left, word_bytes_min);
+  while (word_max > word_bytes_min && size_with(text, word_max) > left) word_max--;
   each_piece(text, word_max, [&](std::string_view piece) {
     if (piece.size() > left) {
       piece = piece.substr(0, edge_before(piece, left));

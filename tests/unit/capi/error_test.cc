@@ -136,7 +136,7 @@ TEST(CapiError, NothingThrownCrosses) {
 std::string told_of(const std::string& text) {
   wq_error err = WQ_ERROR_INIT;
   boundary(&err, [&] { return Status(Code::invalid, text); });
-  EXPECT_EQ(std::memchr(err.message, '\0', sizeof err.message) != nullptr, true);
+  EXPECT_NE(std::memchr(err.message, '\0', sizeof err.message), nullptr);
   return err.message;
 }
 
