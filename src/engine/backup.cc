@@ -21,7 +21,6 @@ namespace wq {
 namespace {
 
 constexpr uint64_t log_segment_bytes_max = 32ull << 20;
-constexpr uint64_t log_progress_bytes = 1ull << 20;
 
 // The length of the segments that the copy of the log is written in: one is enough for a short log.
 uint64_t segment_bytes_for(uint64_t log_bytes) {

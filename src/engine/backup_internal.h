@@ -15,6 +15,8 @@ constexpr std::string_view lock_name = "LOCK";
 // Stands in a store under construction from before its first file until it has its name: only what
 // has it is taken for the remains of a restore, and removed.
 constexpr std::string_view restoring_name = "RESTORING";
+// A log that is read record by record tells how far it is each time it has come this far.
+constexpr uint64_t log_progress_bytes = 1ull << 20;
 constexpr uint64_t backup_hash_seed = 0x77712d66696c6573;  // "wq-files"
 
 bool is_backup_file_name(std::string_view name);

@@ -33,8 +33,16 @@ Result<BackupManifest> read_manifest(Io& io, FileCopier& copier, const std::stri
 
 // The log has every record that the manifest promises. Checksums of files do not show that: they
 // are right also if the backup was made wrong, or by somebody else.
-Status verify_log(Io& io, const BackupManifest& manifest, const std::string& backup) {
-  LogScan log = scan_log(io, backup, manifest.format.uuid, manifest.checkpoint_lsn, {});
+Status verify_log(Io& io, FileCopier& copier, const BackupManifest& manifest,
+                  const std::string& backup) {
+  uint64_t untold_bytes = 0;
+  const auto may_go_on = [&](const ScannedFrame& frame) -> Status {
+    untold_bytes += frame.body.size();
+    if (untold_bytes < log_progress_bytes) return {};
+    untold_bytes = 0;
+    return copier.advance(0);  // the bytes of the files were counted
+  };
+  LogScan log = scan_log(io, backup, manifest.format.uuid, manifest.checkpoint_lsn, may_go_on);
   if (log.status.code() == Code::corrupt) {
     const std::string& told = log.status.message();  // of a segment, or of all with the directory
     const bool of_segment = told.starts_with(log_directory_name);
@@ -67,7 +75,7 @@ Status verify_files(Io& io, FileCopier& copier, const BackupManifest& manifest,
       return damaged(path, "does not match its checksum");
   }
   if (WQ_PLANTED(backup_log_unchecked)) return {};
-  return verify_log(io, manifest, backup);
+  return verify_log(io, copier, manifest, backup);
 }
 
 // The store under construction. Unless it was given its name it goes away again.

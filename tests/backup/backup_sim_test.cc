@@ -259,6 +259,35 @@ TEST_F(BackupSim, CancelAnywhereLeavesNothing) {
   expect_source_works(*engine_);
 }
 
+// Also while it reads the records of a long log, whose bytes are counted by then.
+TEST_F(BackupSim, ACheckCanBeStoppedAnywhere) {
+  CallOptions call;
+  auto queue = engine_->open_queue("long", {}, 0, true, call);
+  ASSERT_TRUE(queue.ok());
+  const std::string payload(512 << 10, 'x');
+  JobSpec spec;
+  spec.payload = as_bytes(payload);
+  for (int i = 0; i < 6; ++i) {
+    JobId id = 0;
+    ASSERT_TRUE(engine_->enqueue(*queue, spec, call, id).ok());
+  }
+  make_backup();
+  int calls = 0;
+  int at_the_end = 0;
+  for (int stop_at = 1;; ++stop_at) {
+    calls = at_the_end = 0;
+    const auto progress = [&](uint64_t done_bytes, uint64_t total_bytes) -> Status {
+      if (done_bytes == total_bytes) ++at_the_end;
+      return ++calls == stop_at ? Code::cancelled : Code::ok;
+    };
+    const auto checked = verify_backup(world_.io(), "backup", progress);
+    if (checked.ok()) break;
+    EXPECT_EQ(checked.status().code(), Code::cancelled) << checked.status().message();
+  }
+  EXPECT_GE(calls, 6);
+  EXPECT_GE(at_the_end, 3) << "nobody was asked while the records were read";
+}
+
 // ---- crashes
 
 // After each event of the backup: the source is what it was, and the backup is whole or refused.
